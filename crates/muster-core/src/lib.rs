@@ -2,3 +2,4 @@
 
 pub mod exec;
 pub mod node;
+pub mod spec;

@@ -3,3 +3,5 @@
 pub mod exec;
 pub mod node;
 pub mod spec;
+pub mod time;
+pub mod lanes;

@@ -1,0 +1,462 @@
+//! The traits by which robots are extended: motion, driver, sensor, modifier, wind. Built-in components have no
+//! privilege over any other: the core knows none of them.
+//!
+//! All are immutable specifications shared by every robot of a blueprint; what changes lives in columns the core
+//! owns, saves, restores and hashes. A call serves a whole chunk of robots. What a component may change is what its
+//! context lends it mutably: only a motion moves a robot, only a driver commands it, and a sensor, which gets the
+//! world by shared reference, can change nothing but its own sample. That is why sensors, and nothing else, may run
+//! asynchronously.
+
+use crate::contact::Mobility;
+use crate::lanes::{Column, IntColumn, LANES, Quantity};
+use crate::math::Simd;
+use crate::model::Environment;
+use crate::snapshot::Snapshot;
+use crate::spec::Field;
+use crate::time::SimTime;
+use glam::{DQuat, DVec3};
+use std::sync::Arc;
+
+/// One kind of component: its name, its manual, and how to make one from what a user wrote.
+pub struct Kind<T: ?Sized> {
+    /// The word that chooses it.
+    pub name: &'static str,
+    /// What it is, in a sentence or two.
+    pub doc: &'static str,
+    /// Its parameters.
+    pub fields: &'static [Field],
+    /// Makes one from a map (keys in the third argument belong to others and are passed over).
+    pub build: fn(&crate::node::Node, &str, &[&str], &mut crate::node::Problems) -> Option<Arc<T>>,
+}
+
+/// Every kind of component known to a program. Tables, not code, decide what exists.
+#[derive(Clone, Copy)]
+pub struct Registry {
+    /// How robots move.
+    pub motions: &'static [Kind<dyn Motion>],
+    /// Who commands them.
+    pub drivers: &'static [Kind<dyn Driver>],
+    /// What they measure.
+    pub sensors: &'static [Kind<dyn Sensor>],
+    /// What happens to measurements.
+    pub modifiers: &'static [Kind<dyn Modifier>],
+    /// How the air moves.
+    pub winds: &'static [Kind<dyn Wind>],
+}
+
+/// Moves robots: the only component that may change poses.
+pub trait Motion: Send + Sync {
+    /// What a driver or a user can command directly (rotor speeds, wheel speeds, surfaces).
+    fn inputs(&self) -> &'static [Quantity];
+
+    /// What the motion remembers beyond the body columns.
+    fn state(&self) -> &'static [Quantity];
+
+    /// The speed no robot with this motion exceeds; the core enforces it and bounds contacts by it.
+    fn speed_max_mps(&self) -> f64;
+
+    /// How a robot with this motion yields to contacts.
+    fn mobility(&self) -> Mobility;
+
+    /// Prepares inputs and state of one new robot whose pose is already set. `columns` begin with the body columns,
+    /// followed by inputs and state.
+    fn start(&self, columns: &mut [Column], lane: usize);
+
+    /// Moves the first `lanes` lanes on by one tick. A plain loop over lanes, without branches on their values where
+    /// it should be fast. Surplus lanes hold benign values.
+    fn advance(&self, columns: &mut [Column], lanes: usize, tick: &Tick<'_>);
+
+    /// Constant properties of the robot (mass, radius), for inspection.
+    fn constants(&self) -> Vec<(&'static str, f64)>;
+}
+
+/// What a motion is told of a tick.
+pub struct Tick<'a> {
+    /// Length of the tick.
+    pub dt_s: f64,
+    /// The end of the tick.
+    pub time: SimTime,
+    /// Gravity, air, origin.
+    pub environment: &'a Environment,
+    /// How to run kernels.
+    pub simd: Simd,
+}
+
+/// Commands robots: writes setpoints or inputs from what sensors say.
+pub trait Driver: Send + Sync {
+    /// The driver's memory in real columns.
+    fn state(&self) -> &'static [Quantity] {
+        &[]
+    }
+
+    /// The driver's memory in integer columns.
+    fn integers(&self) -> &'static [Quantity] {
+        &[]
+    }
+
+    /// The sensors it reads: by name on its own robot, or `robot.sensor` for another's.
+    fn subscriptions(&self) -> Vec<Subscription> {
+        Vec::new()
+    }
+
+    /// The inputs of the motion it writes, if it commands them directly.
+    fn commands(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Prepares the memory of one new robot that stands at `pose`.
+    fn start(&self, control: &mut Control<'_>, lane: usize, home: Pose);
+
+    /// Commands every lane of [`Control::lanes`].
+    fn control(&self, control: &mut Control<'_>);
+}
+
+/// A sensor a driver wants to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    /// `sensor` of the same robot, or `robot.sensor`.
+    pub path: String,
+    /// The kind it must be; empty for any.
+    pub kind: &'static str,
+    /// The run goes on without it if it does not exist.
+    pub optional: bool,
+}
+
+impl Subscription {
+    /// A sensor of the robot itself that must exist and be of a kind.
+    pub fn own(path: &str, kind: &'static str) -> Self {
+        Self { path: path.to_owned(), kind, optional: false }
+    }
+}
+
+/// Position and orientation in the world.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pose {
+    /// Position, m.
+    pub position_m: DVec3,
+    /// `world_from_this`.
+    pub orientation: DQuat,
+}
+
+impl Pose {
+    /// The origin.
+    pub const IDENTITY: Self = Self { position_m: DVec3::ZERO, orientation: DQuat::IDENTITY };
+
+    /// The pose in the parent's parent of something at `child` in this frame.
+    pub fn then(&self, child: &Pose) -> Pose {
+        Pose {
+            position_m: self.position_m + self.orientation * child.position_m,
+            orientation: (self.orientation * child.orientation).normalize(),
+        }
+    }
+}
+
+/// What a driver sees and may change, for a whole chunk of robots.
+pub struct Control<'a> {
+    /// Now.
+    pub time: SimTime,
+    /// Time between two calls.
+    pub period_s: f64,
+    /// Which call this is, counted from the start of the simulation.
+    pub index: u64,
+    /// Kind of the setpoint, see [`crate::lanes::setpoint`].
+    pub mode: &'a mut Column,
+    /// The setpoint.
+    pub setpoint: &'a mut [Column],
+    /// The motion's inputs.
+    pub inputs: &'a mut [Column],
+    /// The driver's real memory.
+    pub state: &'a mut [Column],
+    /// The driver's integer memory.
+    pub integers: &'a mut [IntColumn],
+    /// Keys of the robots' random streams for this driver.
+    pub streams: [u64; LANES],
+    /// How to run kernels.
+    pub simd: Simd,
+    pub(crate) due: u32,
+    pub(crate) current: usize,
+    pub(crate) readings: Readings<'a>,
+}
+
+/// Where a driver's subscribed samples are.
+pub(crate) struct Readings<'a> {
+    pub(crate) wires: &'a [Wire],
+    pub(crate) columns: &'a [Column],
+    /// Where `columns` begins among all columns of the chunk.
+    pub(crate) first_column: usize,
+    pub(crate) integers: &'a [IntColumn],
+    pub(crate) first_integer: usize,
+    pub(crate) board: &'a crate::board::Board,
+    /// Board entries of each lane's subscriptions, `wires.len()` to a lane.
+    pub(crate) slots: &'a [u32],
+}
+
+/// Where one subscription leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wire {
+    /// Columns of the same chunk: first value column, count, stamp column.
+    Own { first: usize, len: usize, stamp: usize },
+    /// An entry of the board, by each lane's slot.
+    Board,
+    /// An optional sensor that does not exist.
+    Absent,
+}
+
+/// A sample a driver reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    /// When it was measured; `None` if there is none yet.
+    pub stamp: Option<SimTime>,
+    values: Values<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Values<'a> {
+    Lane(&'a [Column], usize),
+    Slice(&'a [f64]),
+}
+
+impl Reading<'_> {
+    /// One number of the sample; 0 where there is none.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> f64 {
+        match self.values {
+            Values::Lane(columns, lane) => columns.get(index).map_or(0.0, |column| column[lane]),
+            Values::Slice(values) => values.get(index).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// Three numbers of the sample from `first` on.
+    #[inline(always)]
+    pub fn vec3(&self, first: usize) -> DVec3 {
+        DVec3::new(self.get(first), self.get(first + 1), self.get(first + 2))
+    }
+
+    /// Four numbers of the sample from `first` on as a quaternion x, y, z, w.
+    #[inline(always)]
+    pub fn quat(&self, first: usize) -> DQuat {
+        DQuat::from_xyzw(self.get(first), self.get(first + 1), self.get(first + 2), self.get(first + 3))
+    }
+
+    /// The values as one slice, without copying, if the sample comes from the board (another robot's sensor, or one
+    /// that looks at the world).
+    pub fn shared(&self) -> Option<&[f64]> {
+        match self.values {
+            Values::Slice(values) => Some(values),
+            Values::Lane(..) => None,
+        }
+    }
+}
+
+impl Control<'_> {
+    /// The next lane to command, or `None`. Use as `while let Some(lane) = control.next_lane()`; the core knows from
+    /// it whom to blame for a panic.
+    #[inline(always)]
+    pub fn next_lane(&mut self) -> Option<usize> {
+        if self.due == 0 {
+            return None;
+        }
+        self.current = self.due.trailing_zeros() as usize;
+        self.due &= self.due - 1;
+        Some(self.current)
+    }
+
+    /// What the `index`-th subscription of a lane reads now.
+    #[inline(always)]
+    pub fn reading(&self, index: usize, lane: usize) -> Reading<'_> {
+        let readings = &self.readings;
+        match readings.wires[index] {
+            Wire::Own { first, len, stamp } => {
+                let stamp_ns = readings.integers[stamp - readings.first_integer][lane];
+                let from = first - readings.first_column;
+                Reading {
+                    stamp: u64::try_from(stamp_ns).ok().map(SimTime::from_ns),
+                    values: Values::Lane(&readings.columns[from..from + len], lane),
+                }
+            }
+            Wire::Board => {
+                let sample = readings.board.sample(readings.slots[lane * readings.wires.len() + index]);
+                Reading { stamp: sample.stamp, values: Values::Slice(sample.values) }
+            }
+            Wire::Absent => Reading { stamp: None, values: Values::Slice(&[]) },
+        }
+    }
+
+    /// The columns of an own, robot-local sensor, for drivers that run as kernels over lanes.
+    pub fn own_columns(&self, index: usize) -> Option<&[Column]> {
+        match self.readings.wires[index] {
+            Wire::Own { first, len, .. } => {
+                let from = first - self.readings.first_column;
+                Some(&self.readings.columns[from..from + len])
+            }
+            _ => None,
+        }
+    }
+
+    /// Commands a setpoint.
+    #[inline(always)]
+    pub fn command(&mut self, lane: usize, mode: f64, values: [f64; 4]) {
+        self.mode[lane] = mode;
+        for (column, value) in self.setpoint.iter_mut().zip(values) {
+            column[lane] = value;
+        }
+    }
+}
+
+/// Measures. Gets the world by shared reference: a sensor cannot write forces, so it may run asynchronously.
+///
+/// ```compile_fail
+/// use muster_core::component::{Look, LookAt, Measure};
+/// fn push_the_robot(measure: &mut Measure<'_>) {
+///     measure.truth[0][0] = 1.0; // cannot assign: the truth is behind a shared reference
+/// }
+/// ```
+pub trait Sensor: Send + Sync {
+    /// What a sample holds. For a sensor that looks at the world these are repeated for each thing it sees.
+    fn fields(&self) -> &'static [Quantity];
+
+    /// The rate if the scenario gives none.
+    fn default_rate_hz(&self) -> f64;
+
+    /// How this sensor works.
+    fn sense(&self) -> Sense<'_>;
+}
+
+/// The two ways of measuring.
+pub enum Sense<'a> {
+    /// From the robot's own state, tick by tick.
+    Own(&'a dyn Feel),
+    /// From a frozen view of the whole world.
+    World(&'a dyn Look),
+}
+
+/// A sensor that needs only the robot it is on.
+pub trait Feel: Send + Sync {
+    /// What the sensor remembers (biases, integrals).
+    fn state(&self) -> &'static [Quantity] {
+        &[]
+    }
+
+    /// Prepares the memory of one new robot.
+    fn start(&self, measure: &mut Measure<'_>, lane: usize);
+
+    /// Measures the first [`Measure::lanes`] lanes.
+    fn measure(&self, measure: &mut Measure<'_>);
+}
+
+/// What a robot-local sensor sees and may change.
+pub struct Measure<'a> {
+    /// The robot as it is: body columns, inputs and state of its motion.
+    pub truth: &'a [Column],
+    /// The sensor's memory.
+    pub state: &'a mut [Column],
+    /// The sample to fill, in the order of [`Sensor::fields`].
+    pub sample: &'a mut [Column],
+    /// How many lanes to measure.
+    pub lanes: usize,
+    /// Keys of the sensor's random streams.
+    pub streams: &'a [u64; LANES],
+    /// Which sample this is, counted on the sensor's lattice from the start of the simulation.
+    pub index: u64,
+    /// Time between two samples.
+    pub period_s: f64,
+    /// Now.
+    pub time: SimTime,
+    /// Where the sensor sits: `body_from_sensor`.
+    pub mount: &'a Pose,
+    /// Gravity, air, origin.
+    pub environment: &'a Environment,
+    /// How to run kernels.
+    pub simd: Simd,
+}
+
+/// A sensor that looks at the world.
+pub trait Look: Send + Sync {
+    /// How many numbers a sample may hold, given the number of robots; room is made once.
+    fn capacity(&self, robots: usize) -> usize;
+
+    /// The radius within which it needs other robots found quickly, if it needs that.
+    fn search_radius_m(&self) -> Option<f64> {
+        None
+    }
+
+    /// Fills the sample.
+    fn look(&self, at: &LookAt<'_>, sample: &mut Vec<f64>);
+}
+
+/// What a sensor that looks at the world sees.
+pub struct LookAt<'a> {
+    /// The frozen world.
+    pub world: &'a Snapshot,
+    /// The robot it is on, as an index into the snapshot.
+    pub robot: usize,
+    /// Where the sensor sits: `body_from_sensor`.
+    pub mount: &'a Pose,
+}
+
+/// Changes samples between measurement and delivery.
+pub trait Modifier: Send + Sync {
+    /// How many numbers it remembers, for a sample of the given fields.
+    fn memory(&self, fields: &[Quantity]) -> usize {
+        _ = fields;
+        0
+    }
+
+    /// How much later samples become visible.
+    fn delay(&self) -> SimTime {
+        SimTime::ZERO
+    }
+
+    /// Changes a sample. Returns false if the sample is lost.
+    fn modify(&self, sample: &mut Sample<'_>) -> bool;
+}
+
+/// A sample on its way through the modifiers.
+pub struct Sample<'a> {
+    /// The numbers; fields repeat if a world sensor saw several things.
+    pub values: &'a mut [f64],
+    /// What they mean.
+    pub fields: &'a [Quantity],
+    /// The modifier's memory.
+    pub memory: &'a mut [f64],
+    /// Key of the random stream of this modifier.
+    pub stream: u64,
+    /// Which sample this is.
+    pub index: u64,
+    /// Time between two samples.
+    pub period_s: f64,
+}
+
+/// Moves the air.
+pub trait Wind: Send + Sync {
+    /// The wind without gusts in the world frame, m/s.
+    fn mean_mps(&self) -> DVec3;
+
+    /// What gusts remember for each robot; empty if there are none.
+    fn state(&self) -> &'static [Quantity] {
+        &[]
+    }
+
+    /// Sets the wind columns of the first `lanes` robots for the next tick. Called only if there is a state.
+    fn blow(&self, blow: &mut Blow<'_>) {
+        _ = blow;
+    }
+}
+
+/// What a gust sees and may change.
+pub struct Blow<'a> {
+    /// The gusts' memory.
+    pub state: &'a mut [Column],
+    /// Body columns; only [`crate::lanes::body::WIND`] may be written.
+    pub body: &'a mut [Column],
+    /// How many lanes to serve.
+    pub lanes: usize,
+    /// Length of the tick.
+    pub dt_s: f64,
+    /// Which tick this is.
+    pub index: u64,
+    /// Keys of the robots' random streams for the wind.
+    pub streams: &'a [u64; LANES],
+    /// How to run kernels.
+    pub simd: Simd,
+}

@@ -1,0 +1,453 @@
+//! The model: everything that does not change while a simulation runs. Blueprints say what robots of one sort are made
+//! of and how their columns are laid out; the environment holds gravity, air, origin and obstacles.
+
+use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
+use crate::contact::{Mobility, Obstacle, Shape, Solid};
+use crate::lanes::{Quantity, body};
+use crate::random;
+use crate::time::{Rate, SimTime};
+use glam::DVec3;
+use std::sync::Arc;
+
+/// The world around the robots.
+#[derive(Clone)]
+pub struct Environment {
+    /// Gravity in the world frame, m/s².
+    pub gravity_mps2: DVec3,
+    /// Where the world's origin is on the earth.
+    pub origin: Origin,
+    /// Air pressure at mean sea level, Pa.
+    pub sea_level_pressure_pa: f64,
+    /// Air temperature at mean sea level, K.
+    pub sea_level_temperature_k: f64,
+    /// How the air moves.
+    pub wind: Arc<dyn Wind>,
+    /// What stands in the world.
+    pub obstacles: Vec<Obstacle>,
+}
+
+/// Geodetic position of the world's origin (WGS84).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Origin {
+    /// Latitude, degrees north.
+    pub latitude_deg: f64,
+    /// Longitude, degrees east.
+    pub longitude_deg: f64,
+    /// Altitude, m.
+    pub altitude_m: f64,
+}
+
+/// A named frame on a robot, relative to its parent, perhaps moved by a joint.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    /// Its name.
+    pub name: String,
+    /// The frame it hangs on, as an index into the robot's frames; `None` for the body.
+    pub parent: Option<usize>,
+    /// `parent_from_frame` when the joint is at zero.
+    pub pose: Pose,
+    /// How it moves relative to its parent.
+    pub joint: Joint,
+}
+
+/// How a frame moves relative to its parent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Joint {
+    /// Not at all.
+    Fixed,
+    /// Turns about an axis of the frame.
+    Turn(DVec3),
+    /// Slides along an axis of the frame.
+    Slide(DVec3),
+}
+
+/// A driver in its place on a robot.
+#[derive(Clone)]
+pub struct DriverSlot {
+    /// Its role, `driver` or `controller`.
+    pub name: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// The driver.
+    pub driver: Arc<dyn Driver>,
+    /// How often it is called.
+    pub rate: Rate,
+}
+
+/// A sensor in its place on a robot.
+#[derive(Clone)]
+pub struct SensorSlot {
+    /// Its name on the robot.
+    pub name: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// The sensor.
+    pub sensor: Arc<dyn Sensor>,
+    /// How often it measures.
+    pub rate: Rate,
+    /// By how much its lattice is shifted.
+    pub phase: SimTime,
+    /// How long a sample takes to become visible, modifiers' delays included.
+    pub latency: SimTime,
+    /// The frame it sits on; `None` for the body.
+    pub frame: Option<usize>,
+    /// `frame_from_sensor`.
+    pub mount: Pose,
+    /// What happens to its samples, in order.
+    pub modifiers: Vec<ModifierSlot>,
+}
+
+/// A modifier in its place on a sensor.
+#[derive(Clone)]
+pub struct ModifierSlot {
+    /// Its kind.
+    pub kind: &'static str,
+    /// The modifier.
+    pub modifier: Arc<dyn Modifier>,
+}
+
+/// What robots of one sort are made of.
+#[derive(Clone)]
+pub struct Blueprint {
+    /// The library entry it came from, for inspection.
+    pub kind: String,
+    /// The kind of motion.
+    pub motion_kind: &'static str,
+    /// The motion.
+    pub motion: Arc<dyn Motion>,
+    /// Ticks a second.
+    pub rate: Rate,
+    /// Drivers in the order they are called: from the one that decides to the one that acts.
+    pub drivers: Vec<DriverSlot>,
+    /// Sensors by name.
+    pub sensors: Vec<SensorSlot>,
+    /// Frames, parents first.
+    pub frames: Vec<Frame>,
+    /// Outline, friction and restitution.
+    pub shape: Shape,
+    /// Coefficient of friction.
+    pub friction: f64,
+    /// Coefficient of restitution.
+    pub restitution: f64,
+    /// Text that is equal exactly for robots that may share a cohort.
+    pub key: String,
+}
+
+/// One named range of columns of a robot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// `position_m`, `imu.accel_mps2`, `controller.state.integral`.
+    pub path: String,
+    /// Which bank it is in.
+    pub bank: Bank,
+    /// First column.
+    pub first: usize,
+    /// Number of columns.
+    pub len: usize,
+}
+
+/// The two banks of columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bank {
+    /// Real numbers.
+    Real,
+    /// Integers.
+    Integer,
+}
+
+/// Columns of a driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DriverColumns {
+    pub(crate) state: (usize, usize),
+    pub(crate) integers: (usize, usize),
+    pub(crate) wires: Vec<Wire>,
+    /// Board paths of wires that lead to the board, as `robot.sensor`; a leading dot means the same robot.
+    pub(crate) board_paths: Vec<String>,
+}
+
+/// Columns of a robot-local sensor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SensorColumns {
+    pub(crate) state: (usize, usize),
+    pub(crate) memory: (usize, usize),
+    pub(crate) sample: (usize, usize),
+    /// Samples under way, `ring` times the sample's columns.
+    pub(crate) ring: (usize, usize),
+    pub(crate) ring_len: usize,
+    pub(crate) stamp: usize,
+    pub(crate) stream: usize,
+    /// Stamps of samples under way.
+    pub(crate) ring_stamps: usize,
+    /// False for a sensor that looks at the world: its samples live on the board.
+    pub(crate) local: bool,
+}
+
+/// Integer columns every robot has.
+pub mod integers {
+    /// How many contacts began.
+    pub const CONTACTS: usize = 0;
+    /// End of the last tick with a contact, ns; -1 for never.
+    pub const LAST_CONTACT: usize = 1;
+    /// When the robot was isolated, ns; -1 while it is well.
+    pub const FAULT: usize = 2;
+    /// How many these are.
+    pub const COLUMNS: usize = 3;
+}
+
+/// Where everything of a blueprint's robots is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    /// Every variable by path.
+    pub variables: Vec<Variable>,
+    /// Number of real columns.
+    pub reals: usize,
+    /// Number of integer columns.
+    pub integers: usize,
+    /// Body, inputs and state of the motion: `0..motion_end`.
+    pub(crate) motion_end: usize,
+    pub(crate) inputs: (usize, usize),
+    pub(crate) joints: (usize, usize),
+    pub(crate) wind: (usize, usize),
+    pub(crate) drivers_first: usize,
+    pub(crate) sensors_first: usize,
+    pub(crate) sensors_first_integer: usize,
+    pub(crate) drivers: Vec<DriverColumns>,
+    pub(crate) sensors: Vec<SensorColumns>,
+}
+
+/// Lays columns out one after another and remembers their names.
+#[derive(Default)]
+struct LayoutBuilder {
+    variables: Vec<Variable>,
+    reals: usize,
+    integers: usize,
+}
+
+impl LayoutBuilder {
+    fn real(&mut self, prefix: &str, quantities: &[Quantity]) -> (usize, usize) {
+        let first = self.reals;
+        for quantity in quantities {
+            let path = format!("{prefix}{}", quantity.name);
+            self.variables.push(Variable { path, bank: Bank::Real, first: self.reals, len: quantity.len });
+            self.reals += quantity.len;
+        }
+        (first, self.reals)
+    }
+
+    fn reals_named(&mut self, path: String, len: usize) -> (usize, usize) {
+        let first = self.reals;
+        if len > 0 {
+            self.variables.push(Variable { path, bank: Bank::Real, first, len });
+        }
+        self.reals += len;
+        (first, self.reals)
+    }
+
+    fn integer(&mut self, path: String, len: usize) -> usize {
+        let first = self.integers;
+        self.variables.push(Variable { path, bank: Bank::Integer, first, len });
+        self.integers += len;
+        first
+    }
+}
+
+impl Layout {
+    /// The layout of a blueprint in a given wind.
+    pub fn new(blueprint: &Blueprint, wind: &dyn Wind) -> Self {
+        let mut columns = LayoutBuilder::default();
+        columns.real("", body::QUANTITIES);
+        for name in ["contacts", "last_contact_ns", "fault_ns"] {
+            columns.integer(name.to_owned(), 1);
+        }
+        let inputs = columns.real("input.", blueprint.motion.inputs());
+        let (_, motion_end) = columns.real("motion.", blueprint.motion.state());
+        let first_joint = columns.reals;
+        for frame in blueprint.frames.iter().filter(|frame| frame.joint != Joint::Fixed) {
+            columns.reals_named(format!("joint.{}", frame.name), 1);
+        }
+        let joints = (first_joint, columns.reals);
+        let wind = columns.real("gust.", wind.state());
+        let drivers_first = columns.reals;
+        let mut drivers: Vec<DriverColumns> = Vec::new();
+        for slot in &blueprint.drivers {
+            let state = columns.real(&format!("{}.", slot.name), slot.driver.state());
+            let first = columns.integers;
+            for quantity in slot.driver.integers() {
+                columns.integer(format!("{}.{}", slot.name, quantity.name), quantity.len);
+            }
+            let integers = (first, columns.integers);
+            drivers.push(DriverColumns { state, integers, wires: Vec::new(), board_paths: Vec::new() });
+        }
+        let (sensors_first, sensors_first_integer) = (columns.reals, columns.integers);
+        let sensors: Vec<SensorColumns> =
+            blueprint.sensors.iter().map(|slot| sensor_columns(&mut columns, slot)).collect();
+        let mut layout = Self {
+            variables: columns.variables,
+            reals: columns.reals,
+            integers: columns.integers,
+            motion_end,
+            inputs,
+            joints,
+            wind,
+            drivers_first,
+            sensors_first,
+            sensors_first_integer,
+            drivers,
+            sensors,
+        };
+        layout.wire(blueprint);
+        layout
+    }
+
+    fn wire(&mut self, blueprint: &Blueprint) {
+        for (slot, columns) in blueprint.drivers.iter().zip(&mut self.drivers) {
+            for subscription in slot.driver.subscriptions() {
+                let (wire, path) = wire(&subscription.path, blueprint, &self.sensors);
+                columns.wires.push(wire);
+                columns.board_paths.push(path);
+            }
+        }
+    }
+
+    /// The variable of this path.
+    pub fn variable(&self, path: &str) -> Option<&Variable> {
+        self.variables.iter().find(|variable| variable.path == path)
+    }
+}
+
+/// Where a subscription leads, and its path on the board if it leads there.
+fn wire(path: &str, blueprint: &Blueprint, sensors: &[SensorColumns]) -> (Wire, String) {
+    if path.contains('.') {
+        return (Wire::Board, path.to_owned());
+    }
+    match blueprint.sensors.iter().position(|sensor| sensor.name == path) {
+        None => (Wire::Absent, String::new()),
+        Some(index) if sensors[index].local => {
+            let (first, end) = sensors[index].sample;
+            (Wire::Own { first, len: end - first, stamp: sensors[index].stamp }, String::new())
+        }
+        Some(_) => (Wire::Board, format!(".{path}")),
+    }
+}
+
+fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColumns {
+    let name = &slot.name;
+    let fields = slot.sensor.fields();
+    let Sense::Own(feel) = slot.sensor.sense() else {
+        let here = (columns.reals, columns.reals);
+        return SensorColumns {
+            state: here,
+            memory: here,
+            sample: here,
+            ring: here,
+            ring_len: 0,
+            stamp: 0,
+            stream: 0,
+            ring_stamps: 0,
+            local: false,
+        };
+    };
+    let state = columns.real(&format!("{name}.state."), feel.state());
+    let memory: usize = slot.modifiers.iter().map(|slot| slot.modifier.memory(fields)).sum();
+    let memory = columns.reals_named(format!("{name}.modifiers"), memory);
+    let sample = columns.real(&format!("{name}."), fields);
+    let ring_len = match slot.latency.ns() {
+        0 => 0,
+        latency => (latency / slot.rate.period().ns().max(1) + 2) as usize,
+    };
+    let ring = columns.reals_named(format!("{name}.under_way"), ring_len * Quantity::total(fields));
+    let stamp = columns.integer(format!("{name}.stamp_ns"), 1);
+    let stream = columns.integer(format!("{name}.stream"), 1);
+    let ring_stamps = if ring_len > 0 { columns.integer(format!("{name}.under_way_ns"), ring_len) } else { 0 };
+    SensorColumns { state, memory, sample, ring, ring_len, stamp, stream, ring_stamps, local: true }
+}
+
+impl Blueprint {
+    /// What a robot of this blueprint is to a contact.
+    pub fn solid(&self) -> Solid {
+        Solid {
+            shape: self.shape,
+            mobility: self.motion.mobility(),
+            friction: self.friction,
+            restitution: self.restitution,
+        }
+    }
+
+    /// The sensor of this name.
+    pub fn sensor(&self, name: &str) -> Option<&SensorSlot> {
+        self.sensors.iter().find(|sensor| sensor.name == name)
+    }
+
+    /// True if robots of this blueprint are planar.
+    pub fn planar(&self) -> bool {
+        self.motion.mobility() == Mobility::Planar
+    }
+
+    /// True if there is a driver or a sensor, so that the robot is active.
+    pub fn active(&self) -> bool {
+        !self.drivers.is_empty() || !self.sensors.is_empty()
+    }
+}
+
+/// A blueprint with its layout.
+pub struct Cohort {
+    /// What its robots are made of.
+    pub blueprint: Blueprint,
+    /// Where their state is stored.
+    pub layout: Layout,
+}
+
+impl Cohort {
+    /// A cohort of robots of this blueprint in a given wind.
+    pub fn new(blueprint: Blueprint, wind: &dyn Wind) -> Arc<Self> {
+        let layout = Layout::new(&blueprint, wind);
+        Arc::new(Self { blueprint, layout })
+    }
+}
+
+/// A robot to be placed.
+#[derive(Clone)]
+pub struct Placement {
+    /// Its name, unique among living robots.
+    pub name: String,
+    /// What it is made of.
+    pub cohort: Arc<Cohort>,
+    /// Where it starts.
+    pub pose: Pose,
+    /// Initial velocity in the world frame, m/s.
+    pub velocity_mps: DVec3,
+}
+
+/// A named group of robots (or of groups) with relations among them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Compound {
+    /// Its name.
+    pub name: String,
+    /// Names of its members.
+    pub members: Vec<String>,
+    /// Relations: subject, verb, object. They may form cycles.
+    pub relations: Vec<[String; 3]>,
+}
+
+/// Everything that does not change while a simulation runs.
+pub struct Model {
+    /// Gravity, air, obstacles.
+    pub environment: Environment,
+    /// Robots at the start, in order.
+    pub robots: Vec<Placement>,
+    /// Named groups.
+    pub compounds: Vec<Compound>,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Longest window.
+    pub window: SimTime,
+    /// Drivers first act after the first tick, as in SwarmSimX, instead of before it.
+    pub logic_after_physics: bool,
+    /// Pairs of variables that are one: `robot.variable` each.
+    pub shared: Vec<(String, String)>,
+}
+
+/// A robot's identity: its name and which robot of this name it is. Keys its random streams.
+pub fn robot_key(name: &str, spawn_number: u64) -> u64 {
+    random::combine(random::id_of(name), spawn_number)
+}

@@ -9,7 +9,7 @@
 
 use crate::contact::Mobility;
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
-use crate::math::Simd;
+use crate::simd::Simd;
 use crate::model::Environment;
 use crate::snapshot::Snapshot;
 use crate::spec::Field;

@@ -9,6 +9,11 @@ pub trait Executor: Sync {
     /// How many threads may work at the same time, at least 1.
     fn threads(&self) -> usize;
 
+    /// True if work must be spread over the threads even where that costs more than it saves.
+    fn always_spread(&self) -> bool {
+        false
+    }
+
     /// Calls `work(index, item)` exactly once for each item, in any order and on any thread, and returns when all
     /// are done. A panic inside `work` is passed on to the caller after all other items are done.
     fn for_each_mut<T: Send>(&self, items: &mut [T], work: &(impl Fn(usize, &mut T) + Sync));

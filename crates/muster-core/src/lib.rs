@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod board;
+mod chunk;
 pub mod component;
 pub mod contact;
 pub mod exec;

@@ -175,7 +175,6 @@ pub(crate) struct SensorColumns {
     pub(crate) ring: (usize, usize),
     pub(crate) ring_len: usize,
     pub(crate) stamp: usize,
-    pub(crate) stream: usize,
     /// Stamps of samples under way.
     pub(crate) ring_stamps: usize,
     /// False for a sensor that looks at the world: its samples live on the board.
@@ -342,7 +341,6 @@ fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColum
             ring: here,
             ring_len: 0,
             stamp: 0,
-            stream: 0,
             ring_stamps: 0,
             local: false,
         };
@@ -357,9 +355,8 @@ fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColum
     };
     let ring = columns.reals_named(format!("{name}.under_way"), ring_len * Quantity::total(fields));
     let stamp = columns.integer(format!("{name}.stamp_ns"), 1);
-    let stream = columns.integer(format!("{name}.stream"), 1);
     let ring_stamps = if ring_len > 0 { columns.integer(format!("{name}.under_way_ns"), ring_len) } else { 0 };
-    SensorColumns { state, memory, sample, ring, ring_len, stamp, stream, ring_stamps, local: true }
+    SensorColumns { state, memory, sample, ring, ring_len, stamp, ring_stamps, local: true }
 }
 
 impl Blueprint {

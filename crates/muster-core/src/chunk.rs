@@ -1,0 +1,744 @@
+//! A chunk: up to [`LANES`] robots of one cohort, their columns and their schedule, and how they live through a tick.
+//!
+//! Everything here is robot-local: a chunk reads the board and the environment and writes only itself, so chunks run
+//! in parallel without locks. All robots of a chunk tick at the same instants.
+
+use crate::board::Board;
+use crate::component::{Blow, Control, Measure, Pose, Readings, Sample, Sense, Tick};
+use crate::contact;
+use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
+use crate::model::{Cohort, DriverColumns, Environment, SensorColumns, integers};
+use crate::random;
+use crate::simd::Simd;
+use crate::time::{SimTime, Ticker};
+use glam::DVec3;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// What living needs to know of the rest of the world.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) board: &'a Board,
+    pub(crate) simd: Simd,
+    pub(crate) logic_after_physics: bool,
+}
+
+/// A component that misbehaved, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// When.
+    pub time: SimTime,
+    /// The robot's roster number.
+    pub robot: u32,
+    /// What happened.
+    pub what: String,
+}
+
+/// The beginning of a contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ContactEvent {
+    /// When.
+    pub time: SimTime,
+    /// The robot's roster number.
+    pub robot: u32,
+    /// Whom it touches.
+    pub with: Other,
+}
+
+/// The other side of a contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Other {
+    /// A robot, by roster number.
+    Robot(u32),
+    /// An obstacle, by its index in the environment.
+    Obstacle(u32),
+}
+
+/// A sample somebody outside listens to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spoken {
+    pub(crate) stamp: SimTime,
+    pub(crate) robot: u32,
+    pub(crate) sensor: u32,
+    pub(crate) index: u64,
+    pub(crate) first: u32,
+    pub(crate) len: u32,
+}
+
+#[derive(Clone)]
+pub(crate) struct Chunk {
+    pub(crate) cohort: Arc<Cohort>,
+    pub(crate) len: usize,
+    /// Roster number of each lane.
+    pub(crate) robots: [u32; LANES],
+    /// Position of each lane's robot in the order of the roster.
+    pub(crate) dense: [u32; LANES],
+    pub(crate) real: Vec<Column>,
+    pub(crate) int: Vec<IntColumn>,
+    /// End of the last tick.
+    pub(crate) now: SimTime,
+    pub(crate) tick: Ticker,
+    drivers: Vec<Ticker>,
+    sensors: Vec<SensorClock>,
+    driver_streams: Vec<[u64; LANES]>,
+    sensor_streams: Vec<[u64; LANES]>,
+    wind_streams: [u64; LANES],
+    /// For each driver, the board slots of each lane's subscriptions.
+    pub(crate) slots: Vec<Vec<u32>>,
+    /// For each sensor, the lanes somebody outside listens to.
+    pub(crate) listened: Vec<u32>,
+    /// Obstacles that lanes could touch before the next coupling.
+    pub(crate) near: Vec<(u8, u32)>,
+    /// True if some lane was pushed or kicked since its last tick.
+    pub(crate) pushed: bool,
+    /// Lanes that were isolated.
+    pub(crate) isolated: u32,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) contacts: Vec<ContactEvent>,
+    pub(crate) spoken: Vec<Spoken>,
+    pub(crate) spoken_values: Vec<f64>,
+    fresh: Vec<Column>,
+    values: Vec<f64>,
+    pub(crate) robot_ticks: u64,
+}
+
+/// The schedule of a robot-local sensor.
+#[derive(Debug, Clone, Copy)]
+struct SensorClock {
+    ticker: Ticker,
+    /// When the oldest sample under way becomes visible.
+    next_visible: SimTime,
+    samples: u64,
+}
+
+/// The pose columns before a move: to bound it, to measure acceleration, to undo it.
+type Before = [Column; body::ANGULAR_VELOCITY];
+
+const WIND_STREAM: u64 = 0x77_69_6e_64;
+
+impl Chunk {
+    pub(crate) fn new(cohort: Arc<Cohort>, now: SimTime) -> Self {
+        let (layout, blueprint) = (&cohort.layout, &cohort.blueprint);
+        let mut real = vec![[0.0; LANES]; layout.reals];
+        real[body::ORIENTATION + 3] = [1.0; LANES];
+        let drivers = blueprint.drivers.len();
+        let sensors = blueprint.sensors.len();
+        let most_fields = layout.sensors.iter().map(|columns| columns.sample.1 - columns.sample.0).max();
+        let mut chunk = Self {
+            len: 0,
+            robots: [u32::MAX; LANES],
+            dense: [u32::MAX; LANES],
+            real,
+            int: vec![[0; LANES]; layout.integers],
+            now,
+            tick: Ticker::after(blueprint.rate, SimTime::ZERO, now),
+            drivers: Vec::new(),
+            sensors: Vec::new(),
+            driver_streams: vec![[0; LANES]; drivers],
+            sensor_streams: vec![[0; LANES]; sensors],
+            wind_streams: [0; LANES],
+            slots: layout.drivers.iter().map(|columns| vec![u32::MAX; columns.wires.len() * LANES]).collect(),
+            listened: vec![0; sensors],
+            near: Vec::new(),
+            pushed: false,
+            isolated: 0,
+            faults: Vec::new(),
+            contacts: Vec::new(),
+            spoken: Vec::new(),
+            spoken_values: Vec::new(),
+            fresh: vec![[0.0; LANES]; most_fields.unwrap_or(0)],
+            values: vec![0.0; most_fields.unwrap_or(0)],
+            robot_ticks: 0,
+            cohort: Arc::clone(&cohort),
+        };
+        for lane in 0..LANES {
+            blueprint.motion.start(&mut chunk.real[..layout.motion_end], lane);
+        }
+        chunk.schedule(now);
+        chunk
+    }
+
+    /// Puts tickers to the first events after `now` (for drivers: at or after).
+    fn schedule(&mut self, now: SimTime) {
+        let blueprint = &self.cohort.blueprint;
+        self.now = now;
+        self.tick = Ticker::after(blueprint.rate, SimTime::ZERO, now);
+        let driver = |slot: &crate::model::DriverSlot| Ticker::at_or_after(slot.rate, SimTime::ZERO, now);
+        self.drivers = blueprint.drivers.iter().map(driver).collect();
+        let sensor = |slot: &crate::model::SensorSlot| SensorClock {
+            ticker: Ticker::after(slot.rate, slot.phase, now),
+            next_visible: SimTime::NEVER,
+            samples: 0,
+        };
+        self.sensors = blueprint.sensors.iter().map(sensor).collect();
+    }
+
+    /// Adds a robot at `pose`; `key` is its identity mixed with the seed.
+    pub(crate) fn add(&mut self, robot: u32, key: u64, pose: Pose, velocity_mps: DVec3) -> usize {
+        let lane = self.len;
+        self.len += 1;
+        self.robots[lane] = robot;
+        let cohort = Arc::clone(&self.cohort);
+        let (layout, blueprint) = (&cohort.layout, &cohort.blueprint);
+        self.real.iter_mut().for_each(|column| column[lane] = 0.0);
+        self.int.iter_mut().for_each(|column| column[lane] = 0);
+        self.int[integers::LAST_CONTACT][lane] = -1;
+        self.int[integers::FAULT][lane] = -1;
+        self.isolated &= !(1 << lane);
+        body::set_vec3(&mut self.real, body::POSITION, lane, pose.position_m);
+        body::set_orientation(&mut self.real, lane, pose.orientation);
+        body::set_vec3(&mut self.real, body::VELOCITY, lane, velocity_mps);
+        self.wind_streams[lane] = random::combine(key, WIND_STREAM);
+        for (index, slot) in blueprint.drivers.iter().enumerate() {
+            self.driver_streams[index][lane] = random::combine(key, random::id_of(&slot.name));
+        }
+        for (index, slot) in blueprint.sensors.iter().enumerate() {
+            self.sensor_streams[index][lane] = random::combine(key, random::id_of(&slot.name));
+            let columns = &layout.sensors[index];
+            if columns.local {
+                self.int[columns.stamp][lane] = -1;
+                let ring = columns.ring_stamps..columns.ring_stamps + columns.ring_len;
+                self.int[ring].iter_mut().for_each(|column| column[lane] = -1);
+            }
+            self.listened[index] &= !(1 << lane);
+        }
+        blueprint.motion.start(&mut self.real[..layout.motion_end], lane);
+        lane
+    }
+
+    /// Starts wind, drivers and sensors of a robot whose subscriptions are wired.
+    pub(crate) fn start(&mut self, lane: usize, home: Pose, around: &Surroundings<'_>) {
+        let mean = around.environment.wind.mean_mps();
+        body::set_vec3(&mut self.real, body::WIND, lane, mean);
+        let cohort = Arc::clone(&self.cohort);
+        for index in 0..cohort.blueprint.drivers.len() {
+            let (slot, columns) = (&cohort.blueprint.drivers[index], &cohort.layout.drivers[index]);
+            let mut control = self.control(&cohort, index, columns, 0, 0, around);
+            slot.driver.start(&mut control, lane, home);
+        }
+        for index in 0..cohort.blueprint.sensors.len() {
+            if let Sense::Own(feel) = cohort.blueprint.sensors[index].sensor.sense() {
+                let columns = &cohort.layout.sensors[index];
+                let mut fresh = std::mem::take(&mut self.fresh);
+                feel.start(&mut self.measure(&cohort, index, columns, 0, &mut fresh, around), lane);
+                self.fresh = fresh;
+            }
+        }
+        self.pad();
+    }
+
+    /// Gives surplus lanes the state of the first, so that they stay benign.
+    fn pad(&mut self) {
+        let (from, until) = (self.len.max(1), LANES);
+        for column in &mut self.real {
+            let first = column[0];
+            column[from..until].fill(first);
+        }
+    }
+
+    /// Removes a lane; the last robot moves into it. Returns the roster number of the robot that moved.
+    pub(crate) fn remove(&mut self, lane: usize) -> Option<u32> {
+        let last = self.len - 1;
+        self.len = last;
+        let moved = (lane != last).then_some(self.robots[last]);
+        self.real.iter_mut().for_each(|column| column[lane] = column[last]);
+        self.int.iter_mut().for_each(|column| column[lane] = column[last]);
+        self.robots[lane] = self.robots[last];
+        self.dense[lane] = self.dense[last];
+        self.wind_streams[lane] = self.wind_streams[last];
+        self.driver_streams.iter_mut().for_each(|streams| streams[lane] = streams[last]);
+        self.sensor_streams.iter_mut().for_each(|streams| streams[lane] = streams[last]);
+        for slots in &mut self.slots {
+            let wires = slots.len() / LANES;
+            slots.copy_within(last * wires..(last + 1) * wires, lane * wires);
+        }
+        let move_bit = |bits: &mut u32| *bits = (*bits & !(1 << lane | 1 << last)) | (((*bits >> last) & 1) << lane);
+        if lane != last {
+            move_bit(&mut self.isolated);
+            self.listened.iter_mut().for_each(move_bit);
+        } else {
+            self.isolated &= !(1 << last);
+            self.listened.iter_mut().for_each(|bits| *bits &= !(1 << last));
+        }
+        moved
+    }
+
+    /// All ticks that end at or before `end`, for robots that can touch no other.
+    pub(crate) fn live_until(&mut self, end: SimTime, around: &Surroundings<'_>) {
+        while self.tick.next <= end {
+            self.live(around);
+        }
+    }
+
+    /// One tick: control, act, move, feel.
+    pub(crate) fn live(&mut self, around: &Surroundings<'_>) {
+        let cohort = Arc::clone(&self.cohort);
+        if self.len > 0 {
+            let start = self.now;
+            self.promote(&cohort, start);
+            if !(around.logic_after_physics && start == SimTime::ZERO) {
+                self.drive(&cohort, start, around);
+            }
+            self.advance(&cohort, around);
+        }
+        self.now = self.tick.next;
+        self.tick.advance(cohort.blueprint.rate);
+        if self.len > 0 {
+            self.feel(&cohort, around);
+        }
+        self.robot_ticks += self.len as u64;
+    }
+
+    fn lanes(&self) -> usize {
+        self.len.next_multiple_of(LANE_STEP)
+    }
+
+    /// Calls every driver that is due.
+    fn drive(&mut self, cohort: &Cohort, now: SimTime, around: &Surroundings<'_>) {
+        for index in 0..cohort.blueprint.drivers.len() {
+            let slot = &cohort.blueprint.drivers[index];
+            let Some(call) = self.drivers[index].take_due(slot.rate, now) else { continue };
+            let mut due = ((1_u32 << self.len) - 1) & !self.isolated;
+            while due != 0 {
+                let columns = &cohort.layout.drivers[index];
+                let mut control = self.control(cohort, index, columns, due, call, around);
+                let outcome = catch_unwind(AssertUnwindSafe(|| slot.driver.control(&mut control)));
+                let (lane, left) = (control.current, control.due);
+                due = match outcome {
+                    Ok(()) => 0,
+                    Err(panic) => {
+                        let what = format!("{} {:?} panicked: {}", slot.name, slot.kind, panic_text(&*panic));
+                        self.isolate(lane, now, what);
+                        left
+                    }
+                };
+            }
+        }
+    }
+
+    fn control<'a>(
+        &'a mut self,
+        cohort: &'a Cohort,
+        index: usize,
+        columns: &'a DriverColumns,
+        due: u32,
+        call: u64,
+        around: &Surroundings<'a>,
+    ) -> Control<'a> {
+        let layout = &cohort.layout;
+        let (front, sensors) = self.real.split_at_mut(layout.sensors_first);
+        let (front, state) = front.split_at_mut(columns.state.0);
+        let (body_columns, inputs) = front.split_at_mut(body::COLUMNS);
+        let (mode, setpoint) = body_columns[body::SETPOINT_MODE..].split_at_mut(1);
+        let (driver_integers, sensor_integers) = self.int.split_at_mut(layout.sensors_first_integer);
+        Control {
+            time: self.now,
+            period_s: cohort.blueprint.drivers[index].rate.period_s(),
+            index: call,
+            mode: &mut mode[0],
+            setpoint,
+            inputs: &mut inputs[..layout.inputs.1 - layout.inputs.0],
+            state: &mut state[..columns.state.1 - columns.state.0],
+            integers: &mut driver_integers[columns.integers.0..columns.integers.1],
+            streams: self.driver_streams[index],
+            simd: around.simd,
+            due,
+            current: 0,
+            readings: Readings {
+                wires: &columns.wires,
+                columns: sensors,
+                first_column: layout.sensors_first,
+                integers: sensor_integers,
+                first_integer: layout.sensors_first_integer,
+                board: around.board,
+                slots: &self.slots[index],
+            },
+        }
+    }
+
+    /// Moves all lanes on by one tick: what others' contacts asked for, wind, motion, obstacles, bounds.
+    fn advance(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
+        let lanes = self.lanes();
+        let dt_s = cohort.blueprint.rate.period_s();
+        let mut before: Before = [[0.0; LANES]; body::ANGULAR_VELOCITY];
+        before.copy_from_slice(&self.real[..body::ANGULAR_VELOCITY]);
+        let frozen = self.keep_isolated(cohort);
+        if self.pushed {
+            take_pushes(&mut self.real);
+            self.pushed = false;
+        }
+        self.blow(cohort, lanes, dt_s, around);
+        let tick = Tick { dt_s, time: self.tick.next, environment: around.environment, simd: around.simd };
+        cohort.blueprint.motion.advance(&mut self.real[..cohort.layout.motion_end], lanes, &tick);
+        if !self.near.is_empty() {
+            self.meet_obstacles(cohort, around.environment);
+        }
+        self.guard(cohort, &before, dt_s, around.simd);
+        self.restore_isolated(cohort, &frozen);
+    }
+
+    fn blow(&mut self, cohort: &Cohort, lanes: usize, dt_s: f64, around: &Surroundings<'_>) {
+        let (first, end) = cohort.layout.wind;
+        if first == end {
+            return;
+        }
+        let (front, state) = self.real.split_at_mut(first);
+        around.environment.wind.blow(&mut Blow {
+            state: &mut state[..end - first],
+            body: &mut front[..body::COLUMNS],
+            lanes,
+            dt_s,
+            index: self.tick.index,
+            streams: &self.wind_streams,
+            simd: around.simd,
+        });
+    }
+
+    fn meet_obstacles(&mut self, cohort: &Cohort, environment: &Environment) {
+        let solid = cohort.blueprint.solid();
+        let time = self.tick.next;
+        for at in 0..self.near.len() {
+            let (lane, obstacle) = self.near[at];
+            let touched = contact::meet_obstacle(
+                &mut self.real,
+                lane as usize,
+                &solid,
+                &environment.obstacles[obstacle as usize],
+            );
+            if touched {
+                self.note_contact(lane as usize, time, Other::Obstacle(obstacle));
+            }
+        }
+    }
+
+    /// Counts a contact if it is a new one: the robot touched nothing for two ticks.
+    pub(crate) fn note_contact(&mut self, lane: usize, time: SimTime, with: Other) {
+        let last = &mut self.int[integers::LAST_CONTACT][lane];
+        let pause = 2 * self.cohort.blueprint.rate.period().ns() as i64 + 1;
+        let now = time.ns() as i64;
+        let begins = *last < 0 || now - *last > pause;
+        *last = now;
+        if begins {
+            self.int[integers::CONTACTS][lane] += 1;
+            self.contacts.push(ContactEvent { time, robot: self.robots[lane], with });
+        }
+    }
+
+    /// Enforces the speed bound, measures acceleration, and isolates robots whose state is no longer finite.
+    fn guard(&mut self, cohort: &Cohort, before: &Before, dt_s: f64, simd: Simd) {
+        let speed_max = cohort.blueprint.motion.speed_max_mps();
+        let mut suspects: Column = [0.0; LANES];
+        let lanes = self.lanes();
+        if let Some(columns) = self.real.first_chunk_mut::<{ body::COLUMNS }>() {
+            simd.run(
+                #[inline(always)]
+                || bound(columns, before, lanes, (speed_max, dt_s), &mut suspects),
+            );
+        }
+        if suspects[..self.len].iter().all(|&sum| sum == 0.0) {
+            return;
+        }
+        for lane in 0..self.len {
+            if suspects[lane] != 0.0 && self.isolated & (1 << lane) == 0 {
+                for (column, old) in self.real.iter_mut().zip(before) {
+                    column[lane] = old[lane];
+                }
+                self.isolate(lane, self.tick.next, "its state is no longer finite (NaN or infinite)".to_owned());
+            }
+        }
+    }
+
+    /// Takes a robot out of the simulation: it stays where it is, at rest, and is driven no more.
+    fn isolate(&mut self, lane: usize, time: SimTime, what: String) {
+        self.isolated |= 1 << lane;
+        self.int[integers::FAULT][lane] = time.ns() as i64;
+        for column in &mut self.real[body::VELOCITY..body::SETPOINT + 4] {
+            column[lane] = 0.0;
+        }
+        let end = self.cohort.layout.motion_end;
+        for column in &mut self.real[body::COLUMNS..end] {
+            column[lane] = 0.0;
+        }
+        self.faults.push(Fault { time, robot: self.robots[lane], what });
+    }
+
+    /// The columns of isolated lanes, to be put back after a move; empty (and free) while all are well.
+    fn keep_isolated(&self, cohort: &Cohort) -> Vec<Column> {
+        match self.isolated {
+            0 => Vec::new(),
+            _ => self.real[..cohort.layout.motion_end].to_vec(),
+        }
+    }
+
+    fn restore_isolated(&mut self, cohort: &Cohort, frozen: &[Column]) {
+        let was_isolated = frozen.len() == cohort.layout.motion_end;
+        for lane in (0..self.len).filter(|lane| was_isolated && self.isolated & (1 << lane) != 0) {
+            for (column, old) in self.real.iter_mut().zip(frozen) {
+                column[lane] = old[lane];
+            }
+            for column in &mut self.real[body::VELOCITY..body::PUSH] {
+                column[lane] = 0.0;
+            }
+        }
+    }
+
+    /// Measures with every robot-local sensor that is due.
+    fn feel(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
+        let now = self.now;
+        for index in 0..cohort.layout.sensors.len() {
+            let columns = &cohort.layout.sensors[index];
+            let slot = &cohort.blueprint.sensors[index];
+            if !columns.local || self.sensors[index].ticker.next > now {
+                continue;
+            }
+            let Some(sample) = self.sensors[index].ticker.take_due(slot.rate, now) else { continue };
+            self.sensors[index].samples += 1;
+            let Sense::Own(feel) = slot.sensor.sense() else { continue };
+            let mut fresh = std::mem::take(&mut self.fresh);
+            feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around));
+            self.keep_sample(cohort, index, sample, &mut fresh);
+            self.fresh = fresh;
+        }
+    }
+
+    fn measure<'a>(
+        &'a mut self,
+        cohort: &'a Cohort,
+        index: usize,
+        columns: &SensorColumns,
+        sample: u64,
+        fresh: &'a mut [Column],
+        around: &Surroundings<'a>,
+    ) -> Measure<'a> {
+        let slot = &cohort.blueprint.sensors[index];
+        let lanes = self.lanes();
+        let (front, sensors) = self.real.split_at_mut(cohort.layout.sensors_first);
+        let base = cohort.layout.sensors_first;
+        Measure {
+            truth: &front[..cohort.layout.motion_end],
+            state: &mut sensors[columns.state.0 - base..columns.state.1 - base],
+            sample: &mut fresh[..columns.sample.1 - columns.sample.0],
+            lanes,
+            streams: &self.sensor_streams[index],
+            index: sample,
+            period_s: slot.rate.period_s(),
+            time: self.now,
+            mount: &slot.mount,
+            environment: around.environment,
+            simd: around.simd,
+        }
+    }
+
+    /// Sends a fresh sample through the modifiers and makes it visible, now or after its latency.
+    fn keep_sample(&mut self, cohort: &Cohort, index: usize, sample: u64, fresh: &mut [Column]) {
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
+        let len = columns.sample.1 - columns.sample.0;
+        let mut lost = 0_u32;
+        if !slot.modifiers.is_empty() {
+            for lane in 0..self.len {
+                lost |= u32::from(!self.modify(cohort, index, sample, fresh, lane)) << lane;
+            }
+        }
+        let stamp_ns = self.now.ns() as i64;
+        let (first, stamp) = match columns.ring_len {
+            0 => (columns.sample.0, columns.stamp),
+            ring_len => {
+                let place = (sample % ring_len as u64) as usize;
+                let visible = self.now + slot.latency;
+                self.sensors[index].next_visible = self.sensors[index].next_visible.min(visible);
+                (columns.ring.0 + place * len, columns.ring_stamps + place)
+            }
+        };
+        if lost == 0 {
+            self.real[first..first + len].copy_from_slice(&fresh[..len]);
+            self.int[stamp] = [stamp_ns; LANES];
+        } else {
+            for lane in (0..self.len).filter(|lane| lost & (1 << lane) == 0) {
+                for (column, new) in self.real[first..first + len].iter_mut().zip(fresh.iter()) {
+                    column[lane] = new[lane];
+                }
+                self.int[stamp][lane] = stamp_ns;
+            }
+        }
+        if columns.ring_len == 0 {
+            let heard = self.listened[index] & !lost;
+            self.speak(cohort, index, sample, heard);
+        }
+    }
+
+    fn modify(&mut self, cohort: &Cohort, index: usize, sample: u64, fresh: &mut [Column], lane: usize) -> bool {
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
+        let (fields, len) = (slot.sensor.fields(), columns.sample.1 - columns.sample.0);
+        for (value, column) in self.values.iter_mut().zip(fresh.iter()) {
+            *value = column[lane];
+        }
+        let mut kept = true;
+        let mut first = columns.memory.0;
+        for (number, modifier) in slot.modifiers.iter().enumerate() {
+            let count = modifier.modifier.memory(fields);
+            let mut memory: smallmem::Memory = smallmem::load(&self.real[first..first + count], lane);
+            kept &= modifier.modifier.modify(&mut Sample {
+                values: &mut self.values[..len],
+                fields,
+                memory: &mut memory[..count],
+                stream: random::combine(self.sensor_streams[index][lane], number as u64 + 1),
+                index: sample,
+                period_s: slot.rate.period_s(),
+            });
+            smallmem::store(&mut self.real[first..first + count], lane, &memory);
+            first += count;
+        }
+        for (value, column) in self.values.iter().zip(fresh.iter_mut()) {
+            column[lane] = *value;
+        }
+        kept
+    }
+
+    /// Tells those outside who listen that a sample became visible.
+    fn speak(&mut self, cohort: &Cohort, index: usize, sample: u64, heard: u32) {
+        if heard == 0 {
+            return;
+        }
+        let columns = &cohort.layout.sensors[index];
+        for lane in (0..self.len).filter(|lane| heard & (1 << lane) != 0) {
+            let first = self.spoken_values.len() as u32;
+            let sample_columns = &self.real[columns.sample.0..columns.sample.1];
+            self.spoken_values.extend(sample_columns.iter().map(|column| column[lane]));
+            self.spoken.push(Spoken {
+                stamp: SimTime::from_ns(self.int[columns.stamp][lane] as u64),
+                robot: self.robots[lane],
+                sensor: index as u32,
+                index: sample,
+                first,
+                len: sample_columns.len() as u32,
+            });
+        }
+    }
+
+    /// Makes samples visible whose latency has passed by `now`.
+    pub(crate) fn promote(&mut self, cohort: &Cohort, now: SimTime) {
+        for index in 0..self.sensors.len() {
+            if self.sensors[index].next_visible <= now {
+                self.promote_sensor(cohort, index, now);
+            }
+        }
+    }
+
+    fn promote_sensor(&mut self, cohort: &Cohort, index: usize, now: SimTime) {
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
+        let len = columns.sample.1 - columns.sample.0;
+        let mut next = i64::MAX;
+        let (mut heard, latency) = (0_u32, slot.latency.ns() as i64);
+        for lane in 0..self.len {
+            let mut newest: Option<(i64, usize)> = None;
+            for place in 0..columns.ring_len {
+                let stamp = &mut self.int[columns.ring_stamps + place][lane];
+                if *stamp < 0 {
+                    continue;
+                }
+                if *stamp + latency > now.ns() as i64 {
+                    next = next.min(*stamp + latency);
+                    continue;
+                }
+                newest = newest.max(Some((*stamp, place)));
+                *stamp = -1;
+            }
+            let Some((stamp, place)) = newest else { continue };
+            for field in 0..len {
+                self.real[columns.sample.0 + field][lane] = self.real[columns.ring.0 + place * len + field][lane];
+            }
+            self.int[columns.stamp][lane] = stamp;
+            heard |= 1 << lane;
+        }
+        self.sensors[index].next_visible = SimTime::from_ns(next as u64);
+        let sample = self.sensors[index].ticker.index;
+        self.speak(cohort, index, sample, heard & self.listened[index]);
+    }
+
+    /// How many samples a sensor of one robot has made so far.
+    pub(crate) fn samples(&self, sensor: usize) -> u64 {
+        self.sensors[sensor].samples
+    }
+}
+
+/// Memory of a modifier on the stack: at most sixteen numbers.
+mod smallmem {
+    use crate::lanes::Column;
+
+    /// The most numbers a modifier may remember.
+    pub(super) const MOST: usize = 16;
+    pub(super) type Memory = [f64; MOST];
+
+    pub(super) fn load(columns: &[Column], lane: usize) -> Memory {
+        let mut memory = [0.0; MOST];
+        for (value, column) in memory.iter_mut().zip(columns) {
+            *value = column[lane];
+        }
+        memory
+    }
+
+    pub(super) fn store(columns: &mut [Column], lane: usize, memory: &Memory) {
+        for (value, column) in memory.iter().zip(columns) {
+            column[lane] = *value;
+        }
+    }
+}
+
+/// Moves what contacts asked for into position and velocity.
+fn take_pushes(columns: &mut [Column]) {
+    for axis in 0..3 {
+        for lane in 0..LANES {
+            columns[body::POSITION + axis][lane] += columns[body::PUSH + axis][lane];
+            columns[body::VELOCITY + axis][lane] += columns[body::KICK + axis][lane];
+        }
+        columns[body::PUSH + axis] = [0.0; LANES];
+        columns[body::KICK + axis] = [0.0; LANES];
+    }
+}
+
+/// Bounds speed and displacement, sets the acceleration, and marks lanes that are not finite (`suspects` not 0).
+#[inline(always)]
+fn bound(
+    columns: &mut [Column; body::COLUMNS],
+    before: &Before,
+    lanes: usize,
+    (speed_max_mps, dt_s): (f64, f64),
+    suspects: &mut Column,
+) {
+    let step_max = speed_max_mps * dt_s;
+    for lane in 0..lanes.min(LANES) {
+        let old = DVec3::new(before[0][lane], before[1][lane], before[2][lane]);
+        let new = DVec3::new(columns[0][lane], columns[1][lane], columns[2][lane]);
+        let step = new - old;
+        let far = step.dot(step);
+        let velocity = DVec3::new(columns[7][lane], columns[8][lane], columns[9][lane]);
+        let fast = velocity.dot(velocity);
+        let shorten = if far > step_max * step_max { step_max / far.sqrt() } else { 1.0 };
+        let slow = if fast > speed_max_mps * speed_max_mps { speed_max_mps / fast.sqrt() } else { 1.0 };
+        let bounded = if shorten < 1.0 { old + step * shorten } else { new };
+        let velocity = velocity * slow;
+        columns[0][lane] = bounded.x;
+        columns[1][lane] = bounded.y;
+        columns[2][lane] = bounded.z;
+        columns[7][lane] = velocity.x;
+        columns[8][lane] = velocity.y;
+        columns[9][lane] = velocity.z;
+        let old_velocity = DVec3::new(before[7][lane], before[8][lane], before[9][lane]);
+        let acceleration = (velocity - old_velocity) / dt_s;
+        columns[13][lane] = acceleration.x;
+        columns[14][lane] = acceleration.y;
+        columns[15][lane] = acceleration.z;
+        let turn = columns[3][lane] + columns[4][lane] + columns[5][lane] + columns[6][lane];
+        let spin = columns[10][lane] + columns[11][lane] + columns[12][lane];
+        // 0 times a finite sum is 0; times NaN or infinity it is NaN
+        suspects[lane] = (new.x + new.y + new.z + fast + turn + spin) * 0.0;
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a message".to_owned())
+}

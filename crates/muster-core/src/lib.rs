@@ -2,4 +2,5 @@
 
 pub mod exec;
 pub mod math;
+pub mod random;
 pub mod simd;

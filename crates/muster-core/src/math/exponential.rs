@@ -64,7 +64,7 @@ pub fn exp(x: f64) -> f64 {
     (1.0 + (r + rest)) * first * second
 }
 
-/// `e^x - 1`, within 2 ulp also near zero; keeps the sign of zero.
+/// `e^x - 1`, within 2.5 ulp also near zero; keeps the sign of zero.
 #[inline(always)]
 pub fn exp_m1(x: f64) -> f64 {
     let bounded = if x > 710.0 { 710.0 } else { x };

@@ -12,8 +12,6 @@ pub mod exec;
 pub mod grid;
 pub mod lanes;
 pub mod math;
-pub mod model;
-pub mod node;
 pub mod random;
 pub mod simd;
 pub mod snapshot;

@@ -19,6 +19,20 @@ pub struct Entry {
     pub(crate) fresh: Vec<f64>,
     /// Key of the sensor's random streams.
     pub(crate) stream: u64,
+    /// Position of the owner in the order of the roster, and which schedule it follows; derived.
+    pub(crate) dense: u32,
+    pub(crate) schedule: u32,
+    /// Since when the sample is visible.
+    pub(crate) visible_at: SimTime,
+    /// How many samples were made, lost ones included.
+    pub(crate) samples: u64,
+}
+
+impl Entry {
+    /// True if the sample became visible at `time`.
+    pub(crate) fn fresh_at(&self, time: SimTime) -> bool {
+        self.visible_at == time
+    }
 }
 
 /// A sample on the board.

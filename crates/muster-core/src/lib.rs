@@ -6,14 +6,25 @@
 
 pub mod board;
 mod chunk;
+pub mod command;
 pub mod component;
 pub mod contact;
+mod couple;
 pub mod exec;
 pub mod grid;
+mod hash;
 pub mod lanes;
+pub mod look;
 pub mod math;
+pub mod model;
+pub mod node;
+pub mod property;
 pub mod random;
 pub mod simd;
 pub mod snapshot;
 pub mod spec;
+pub mod state;
 pub mod time;
+pub mod world;
+
+pub use chunk::{ContactEvent, Fault, Other};

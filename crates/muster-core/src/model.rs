@@ -448,3 +448,20 @@ pub struct Model {
 pub fn robot_key(name: &str, spawn_number: u64) -> u64 {
     random::combine(random::id_of(name), spawn_number)
 }
+
+/// The pose of frame `at` relative to the body, with all joints at these positions (rad or m), parents first.
+pub fn body_from_frame(frames: &[Frame], joints: &[f64], at: usize) -> Pose {
+    let frame = &frames[at];
+    let moved = match frame.joint {
+        Joint::Fixed => Pose::IDENTITY,
+        Joint::Turn(axis) => {
+            Pose { orientation: crate::math::quat_from_axis_angle(axis, joints[at]), ..Pose::IDENTITY }
+        }
+        Joint::Slide(axis) => Pose { position_m: axis * joints[at], ..Pose::IDENTITY },
+    };
+    let here = frame.pose.then(&moved);
+    match frame.parent {
+        None => here,
+        Some(parent) => body_from_frame(frames, joints, parent).then(&here),
+    }
+}

@@ -29,6 +29,12 @@ impl Stream {
         Self { key: combine(seed, component) }
     }
 
+    /// The stream with this key, as components receive it.
+    #[inline(always)]
+    pub fn from_key(key: u64) -> Self {
+        Self { key }
+    }
+
     /// What tells this stream from others, for [`normals_lanes`].
     pub fn key(self) -> u64 {
         self.key

@@ -1,0 +1,77 @@
+//! Commands: every change from outside. They are ordered by time, link and sequence, and take effect at the first
+//! window boundary at or after their time, which they make happen.
+
+use crate::component::Pose;
+use crate::model::{Cohort, Placement};
+use crate::time::SimTime;
+use std::sync::Arc;
+
+/// A change from outside.
+#[derive(Clone)]
+pub struct Command {
+    /// When it takes effect; a past time means at the next boundary.
+    pub time: SimTime,
+    /// Which link it came by.
+    pub link: u32,
+    /// Its number on that link.
+    pub sequence: u64,
+    /// What to do.
+    pub action: Action,
+}
+
+impl Command {
+    /// What orders commands.
+    pub(crate) fn order(&self) -> (SimTime, u32, u64) {
+        (self.time, self.link, self.sequence)
+    }
+}
+
+/// What a command does.
+#[derive(Clone)]
+pub enum Action {
+    /// Gives a robot a setpoint, see [`crate::lanes::setpoint`].
+    Setpoint {
+        /// The robot.
+        robot: String,
+        /// The mode.
+        mode: f64,
+        /// The four numbers.
+        values: [f64; 4],
+    },
+    /// Sets a variable or a property, `robot.path`.
+    Set {
+        /// Which.
+        path: String,
+        /// To what.
+        values: Vec<f64>,
+    },
+    /// Adds a property to a robot at run time.
+    AddProperty {
+        /// `robot.name`.
+        path: String,
+        /// Its value.
+        values: Vec<f64>,
+    },
+    /// Puts a robot somewhere else, at rest.
+    Teleport {
+        /// The robot.
+        robot: String,
+        /// Where.
+        pose: Pose,
+    },
+    /// Adds a robot.
+    Spawn(Box<Placement>),
+    /// Removes a robot.
+    Delete {
+        /// The robot.
+        robot: String,
+    },
+    /// Gives a robot another blueprint, carrying over every variable of the same path: modifiers on a live sensor,
+    /// another level of detail.
+    Retool {
+        /// The robot.
+        robot: String,
+        /// What it is made of from now on.
+        cohort: Arc<Cohort>,
+    },
+}

@@ -1,0 +1,336 @@
+//! Coupling: which robots could touch before a given time, from balls swept at each motion's speed bound. Chunks whose
+//! robots could touch form a group and tick together; all others live alone. How robots are grouped never changes
+//! results, only which ticks have to wait for each other.
+
+use crate::chunk::{Chunk, Other, Surroundings};
+use crate::contact::{self, PairContact, Partner, Shape};
+use crate::exec::Executor;
+use crate::grid::Grid;
+use crate::lanes::body;
+use crate::model::Environment;
+use crate::snapshot::Obstacles;
+use crate::state::State;
+use crate::time::SimTime;
+use glam::DVec3;
+
+/// A pair of robots that could touch. Pairs are ordered by the robots' order of coming.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair {
+    dense: (u32, u32),
+    /// Chunk (as position in its group once grouped) and lane of both.
+    first: (u32, u8),
+    second: (u32, u8),
+}
+
+/// Chunks that must tick together.
+#[derive(Default)]
+pub(crate) struct Group {
+    members: Vec<u32>,
+    chunks: Vec<Box<Chunk>>,
+    pairs: Vec<Pair>,
+    robots: usize,
+}
+
+/// A robot's swept ball.
+#[derive(Clone, Copy)]
+struct Ball {
+    centre_m: DVec3,
+    reach_m: f64,
+    chunk: u32,
+    lane: u8,
+}
+
+/// Who could touch whom until when.
+#[derive(Default)]
+pub(crate) struct Coupling {
+    until: SimTime,
+    grid: Grid,
+    balls: Vec<Ball>,
+    pairs: Vec<Pair>,
+    parents: Vec<u32>,
+    group_of: Vec<u32>,
+    /// Group of each chunk, and its position there.
+    positions: Vec<(u32, u32)>,
+    pub(crate) groups: Vec<Group>,
+    used: usize,
+}
+
+/// Coupling looks at least this far ahead, so that short windows need not couple each time.
+const HORIZON: SimTime = SimTime::from_ns(20_000_000);
+
+impl Coupling {
+    /// Forgets everything: robots came, went or were moved.
+    pub(crate) fn invalidate(&mut self) {
+        self.until = SimTime::ZERO;
+    }
+
+    /// Makes the groups valid until `end`, if they are not.
+    pub(crate) fn renew(
+        &mut self,
+        state: &mut State,
+        end: SimTime,
+        environment: &Environment,
+        obstacles: &Obstacles,
+        one_island: bool,
+    ) {
+        if end <= self.until && self.until > SimTime::ZERO {
+            return;
+        }
+        self.until = end.max(state.time + HORIZON);
+        let span_s = (self.until - state.time).s();
+        let widest_m = self.sweep(state, span_s, environment, obstacles);
+        self.find_pairs(widest_m);
+        self.join(state.chunks.len(), one_island);
+        self.gather(state);
+    }
+
+    /// Balls of all solid robots, and the obstacles each could touch. Returns the largest reach.
+    fn sweep(&mut self, state: &mut State, span_s: f64, environment: &Environment, obstacles: &Obstacles) -> f64 {
+        let no_ball = Ball { centre_m: DVec3::ZERO, reach_m: -1.0, chunk: u32::MAX, lane: 0 };
+        self.balls.clear();
+        self.balls.resize(state.roster.order.len(), no_ball);
+        let mut widest_m = 0.0_f64;
+        for (index, chunk) in state.chunks.iter_mut().enumerate() {
+            let Some(chunk) = chunk else { continue };
+            chunk.near.clear();
+            let blueprint = &chunk.cohort.blueprint;
+            if blueprint.shape == Shape::None {
+                continue;
+            }
+            let (radius_m, planar) = (blueprint.shape.radius_m(), blueprint.planar());
+            // a tick may begin before the window and end in it
+            let travel_s = span_s + blueprint.rate.period_s();
+            let reach_m = radius_m + blueprint.motion.speed_max_mps() * travel_s;
+            widest_m = widest_m.max(reach_m);
+            for lane in 0..chunk.len {
+                let centre_m = body::vec3(&chunk.real, body::POSITION, lane);
+                let ball = Ball { centre_m, reach_m, chunk: index as u32, lane: lane as u8 };
+                self.balls[chunk.dense[lane] as usize] = ball;
+                if !planar {
+                    near_planes(&mut chunk.near, &ball, environment, obstacles);
+                }
+                obstacles.near(environment, centre_m, reach_m, |obstacle| chunk.near.push((lane as u8, obstacle)));
+            }
+            // obstacles act in their order, whatever order the search found them in
+            chunk.near.sort_unstable();
+        }
+        widest_m
+    }
+
+    fn find_pairs(&mut self, widest_m: f64) {
+        self.pairs.clear();
+        if widest_m <= 0.0 {
+            return;
+        }
+        // cells twice as wide as the widest search: it touches at most eight
+        self.grid.rebuild(4.0 * widest_m, self.balls.iter().map(|ball| ball.centre_m));
+        for (index, ball) in self.balls.iter().enumerate().filter(|(_, ball)| ball.reach_m >= 0.0) {
+            self.grid.within(ball.centre_m, ball.reach_m + widest_m, |other, centre_m| {
+                let partner = &self.balls[other as usize];
+                let reach = ball.reach_m + partner.reach_m;
+                if (other as usize) > index
+                    && partner.reach_m >= 0.0
+                    && (centre_m - ball.centre_m).length_squared() <= reach * reach
+                {
+                    self.pairs.push(Pair {
+                        dense: (index as u32, other),
+                        first: (ball.chunk, ball.lane),
+                        second: (partner.chunk, partner.lane),
+                    });
+                }
+            });
+        }
+        self.pairs.sort_unstable();
+    }
+
+    /// Unites chunks that share a pair (union–find).
+    fn join(&mut self, chunks: usize, one_island: bool) {
+        self.parents.clear();
+        self.parents.extend(0..chunks as u32);
+        for pair in &self.pairs {
+            unite(&mut self.parents, pair.first.0, pair.second.0);
+        }
+        if one_island {
+            (1..chunks as u32).for_each(|chunk| unite(&mut self.parents, 0, chunk));
+        }
+    }
+
+    /// Fills the groups, reusing their vectors.
+    fn gather(&mut self, state: &State) {
+        for group in &mut self.groups[..self.used] {
+            group.members.clear();
+            group.pairs.clear();
+            group.robots = 0;
+        }
+        self.used = 0;
+        self.group_of.clear();
+        self.group_of.resize(self.parents.len(), u32::MAX);
+        for index in 0..self.parents.len() as u32 {
+            let Some(chunk) = state.chunk(index).filter(|chunk| chunk.len > 0) else { continue };
+            let root = find(&mut self.parents, index) as usize;
+            if self.group_of[root] == u32::MAX {
+                self.group_of[root] = self.used as u32;
+                if self.used == self.groups.len() {
+                    self.groups.push(Group::default());
+                }
+                self.used += 1;
+            }
+            let group = &mut self.groups[self.group_of[root] as usize];
+            group.members.push(index);
+            group.robots += chunk.len;
+        }
+        self.positions.clear();
+        self.positions.resize(self.parents.len(), (0, 0));
+        for (number, group) in self.groups[..self.used].iter().enumerate() {
+            for (position, &chunk) in group.members.iter().enumerate() {
+                self.positions[chunk as usize] = (number as u32, position as u32);
+            }
+        }
+        for pair in &self.pairs {
+            let (a, b) = (pair.first.0 as usize, pair.second.0 as usize);
+            self.groups[self.positions[a].0 as usize].pairs.push(Pair {
+                dense: pair.dense,
+                first: (self.positions[a].1, pair.first.1),
+                second: (self.positions[b].1, pair.second.1),
+            });
+        }
+    }
+
+    /// Lets all groups live until `end`: small groups beside each other, large ones each on all threads.
+    pub(crate) fn live<E: Executor>(
+        &mut self,
+        chunks: &mut [Option<Box<Chunk>>],
+        end: SimTime,
+        around: &Surroundings<'_>,
+        executor: Option<&E>,
+    ) {
+        let groups = &mut self.groups[..self.used];
+        for group in groups.iter_mut() {
+            group.chunks.extend(group.members.iter().filter_map(|&member| chunks[member as usize].take()));
+        }
+        match executor {
+            None => groups.iter_mut().for_each(|group| group.live(end, around)),
+            Some(executor) => {
+                let robots: usize = groups.iter().map(|group| group.robots).sum();
+                let large = |group: &Group| {
+                    !group.pairs.is_empty() && group.members.len() > 1 && group.robots * executor.threads() > robots
+                };
+                executor.for_each_mut(groups, &|_, group: &mut Group| {
+                    if !large(group) {
+                        group.live(end, around);
+                    }
+                });
+                for group in groups.iter_mut().filter(|group| large(group)) {
+                    group.live_wide(end, around, executor);
+                }
+            }
+        }
+        for group in groups {
+            for (member, chunk) in group.members.iter().zip(group.chunks.drain(..)) {
+                chunks[*member as usize] = Some(chunk);
+            }
+        }
+    }
+
+    /// How many pairs could touch.
+    pub(crate) fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// How many groups there are.
+    pub(crate) fn islands(&self) -> usize {
+        self.used
+    }
+}
+
+fn near_planes(near: &mut Vec<(u8, u32)>, ball: &Ball, environment: &Environment, obstacles: &Obstacles) {
+    for &plane in &obstacles.planes {
+        let obstacle = &environment.obstacles[plane as usize];
+        let height = (obstacle.orientation * DVec3::Z).dot(ball.centre_m - obstacle.position_m);
+        if height <= ball.reach_m {
+            near.push((ball.lane, plane));
+        }
+    }
+}
+
+fn find(parents: &mut [u32], mut at: u32) -> u32 {
+    while parents[at as usize] != at {
+        parents[at as usize] = parents[parents[at as usize] as usize];
+        at = parents[at as usize];
+    }
+    at
+}
+
+fn unite(parents: &mut [u32], a: u32, b: u32) {
+    let (a, b) = (find(parents, a), find(parents, b));
+    parents[a.max(b) as usize] = a.min(b);
+}
+
+impl Group {
+    fn live(&mut self, end: SimTime, around: &Surroundings<'_>) {
+        if self.pairs.is_empty() {
+            for chunk in &mut self.chunks {
+                chunk.live_until(end, around);
+            }
+            return;
+        }
+        while let Some(time) = self.next_tick(end) {
+            for chunk in self.chunks.iter_mut().filter(|chunk| chunk.tick.next == time) {
+                chunk.live(around);
+            }
+            self.meet(time);
+        }
+    }
+
+    /// The same on all threads: one fork-join a tick.
+    fn live_wide<E: Executor>(&mut self, end: SimTime, around: &Surroundings<'_>, executor: &E) {
+        while let Some(time) = self.next_tick(end) {
+            executor.for_each_mut(&mut self.chunks, &|_, chunk: &mut Box<Chunk>| {
+                if chunk.tick.next == time {
+                    chunk.live(around);
+                }
+            });
+            self.meet(time);
+        }
+    }
+
+    fn next_tick(&self, end: SimTime) -> Option<SimTime> {
+        self.chunks.iter().map(|chunk| chunk.tick.next).min().filter(|&next| next <= end)
+    }
+
+    /// Evaluates every pair of which at least one robot has just ticked.
+    fn meet(&mut self, time: SimTime) {
+        for at in 0..self.pairs.len() {
+            let Pair { first, second, .. } = self.pairs[at];
+            let (a, b) = (&self.chunks[first.0 as usize], &self.chunks[second.0 as usize]);
+            if a.now != time && b.now != time {
+                continue;
+            }
+            let (solid_a, solid_b) = (a.cohort.blueprint.solid(), b.cohort.blueprint.solid());
+            let contact = contact::meet(
+                Partner { columns: &a.real, lane: first.1 as usize, solid: &solid_a },
+                Partner { columns: &b.real, lane: second.1 as usize, solid: &solid_b },
+            );
+            if let Some(contact) = contact {
+                self.hand_out(time, first, second, &contact);
+            }
+        }
+    }
+
+    fn hand_out(&mut self, time: SimTime, first: (u32, u8), second: (u32, u8), contact: &PairContact) {
+        let number = |(chunk, lane): (u32, u8)| self.chunks[chunk as usize].robots[lane as usize];
+        let (robot_a, robot_b) = (number(first), number(second));
+        for ((chunk, lane), (push, kick), other) in
+            [(first, contact.first, robot_b), (second, contact.second, robot_a)]
+        {
+            let chunk = &mut self.chunks[chunk as usize];
+            let lane = lane as usize;
+            let push = body::vec3(&chunk.real, body::PUSH, lane) + push;
+            let kick = body::vec3(&chunk.real, body::KICK, lane) + kick;
+            body::set_vec3(&mut chunk.real, body::PUSH, lane, push);
+            body::set_vec3(&mut chunk.real, body::KICK, lane, kick);
+            chunk.pushed = true;
+            chunk.note_contact(lane, time, Other::Robot(other));
+        }
+    }
+}

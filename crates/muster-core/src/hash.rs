@@ -1,0 +1,53 @@
+//! The state hash: 128 bits over everything that must be equal when two runs are equal, robot by robot in the order of
+//! their identities. Covers columns (motion, drivers, sensors, modifiers, queues), visible samples on the board,
+//! properties added at run time, and time. Not covered: results in flight, storage slots, wall clock, counters of
+//! drops.
+
+use crate::board::NOWHERE;
+use crate::state::{Robot, State};
+use xxhash_rust::xxh3::Xxh3;
+
+impl State {
+    /// The hash of the whole world: the combination of the robots' hashes and the time.
+    pub fn hash(&self) -> u128 {
+        let mut robots: Vec<(u64, u128)> =
+            self.roster.order.iter().filter_map(|&number| self.roster.get(number)).map(|robot| {
+                (robot.key, self.robot_hash(robot))
+            }).collect();
+        robots.sort_unstable();
+        let mut hasher = Xxh3::new();
+        hasher.update(&self.time.ns().to_le_bytes());
+        for (key, hash) in robots {
+            hasher.update(&key.to_le_bytes());
+            hasher.update(&hash.to_le_bytes());
+        }
+        hasher.digest128()
+    }
+
+    /// The hash of one robot, by name.
+    pub fn hash_of(&self, name: &str) -> Option<u128> {
+        self.roster.find(name).map(|(_, robot)| self.robot_hash(robot))
+    }
+
+    fn robot_hash(&self, robot: &Robot) -> u128 {
+        let mut hasher = Xxh3::new();
+        hasher.update(robot.name.as_bytes());
+        if let Some(chunk) = self.chunk(robot.chunk) {
+            let lane = robot.lane as usize;
+            chunk.real.iter().for_each(|column| hasher.update(&column[lane].to_bits().to_le_bytes()));
+            chunk.int.iter().for_each(|column| hasher.update(&column[lane].to_le_bytes()));
+        }
+        for &slot in robot.slots.iter().filter(|&&slot| slot != NOWHERE) {
+            let entry = &self.board.entries[slot as usize];
+            hasher.update(&entry.stamp.map_or(u64::MAX, |stamp| stamp.ns()).to_le_bytes());
+            for value in entry.values.iter().chain(&entry.memory) {
+                hasher.update(&value.to_bits().to_le_bytes());
+            }
+        }
+        for (name, values) in &robot.extra {
+            hasher.update(name.as_bytes());
+            values.iter().for_each(|value| hasher.update(&value.to_bits().to_le_bytes()));
+        }
+        hasher.digest128()
+    }
+}

@@ -1,0 +1,437 @@
+//! The state: everything that changes. It can be cloned (saved), put back (restored) and hashed; nothing in it depends
+//! on threads, windows or wall-clock time.
+
+use crate::board::{Board, Entry, NOWHERE};
+use crate::chunk::{Chunk, Surroundings};
+use crate::command::Command;
+use crate::component::{Pose, Sense};
+use crate::lanes::{LANES, body};
+use crate::look::LookJob;
+use crate::model::{Bank, Cohort, Placement};
+use crate::random;
+use crate::time::SimTime;
+use glam::DVec3;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A robot in the roster.
+#[derive(Clone)]
+pub struct Robot {
+    /// Its name.
+    pub name: String,
+    /// Its identity: name and spawn number.
+    pub key: u64,
+    /// What it is made of.
+    pub cohort: Arc<Cohort>,
+    /// Where it started.
+    pub home: Pose,
+    /// Properties added at run time.
+    pub extra: BTreeMap<String, Vec<f64>>,
+    pub(crate) chunk: u32,
+    pub(crate) lane: u8,
+    /// Board slot of each sensor; [`NOWHERE`] for local sensors nobody else reads.
+    pub(crate) slots: Vec<u32>,
+}
+
+/// Who exists.
+#[derive(Clone, Default)]
+pub(crate) struct Roster {
+    pub(crate) robots: Vec<Option<Robot>>,
+    /// Living robots in the order of their coming.
+    pub(crate) order: Vec<u32>,
+    pub(crate) by_name: BTreeMap<String, u32>,
+    free: Vec<u32>,
+    /// How many robots were spawned after the start.
+    pub(crate) spawned: u64,
+}
+
+impl Roster {
+    pub(crate) fn get(&self, number: u32) -> Option<&Robot> {
+        self.robots.get(number as usize)?.as_ref()
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<(u32, &Robot)> {
+        let number = *self.by_name.get(name)?;
+        Some((number, self.get(number)?))
+    }
+
+    fn add(&mut self, robot: Robot) -> u32 {
+        let name = robot.name.clone();
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.robots[number as usize] = Some(robot);
+                number
+            }
+            None => {
+                self.robots.push(Some(robot));
+                self.robots.len() as u32 - 1
+            }
+        };
+        self.by_name.insert(name, number);
+        self.order.push(number);
+        number
+    }
+
+    fn remove(&mut self, number: u32) -> Option<Robot> {
+        let robot = self.robots.get_mut(number as usize)?.take()?;
+        self.by_name.remove(&robot.name);
+        self.order.retain(|&other| other != number);
+        self.free.push(number);
+        Some(robot)
+    }
+}
+
+/// Everything that changes in a simulation.
+#[derive(Clone)]
+pub struct State {
+    pub(crate) time: SimTime,
+    pub(crate) roster: Roster,
+    pub(crate) chunks: Vec<Option<Box<Chunk>>>,
+    pub(crate) free_chunks: Vec<u32>,
+    pub(crate) board: Board,
+    /// Results of sensors that look at the world, on their way.
+    pub(crate) under_way: Vec<LookJob>,
+    /// Commands that wait for their time, ordered.
+    pub(crate) commands: Vec<Command>,
+    pub(crate) robot_ticks: u64,
+    pub(crate) windows: u64,
+    /// Robots in a chunk at most; a scheduling choice.
+    pub(crate) lanes_used: usize,
+}
+
+/// Why a robot could not be placed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlaceError {
+    /// The name is taken.
+    NameTaken(String),
+    /// A driver subscribes to a sensor that does not exist.
+    NoSuchSensor {
+        /// The robot.
+        robot: String,
+        /// The path it wants.
+        path: String,
+    },
+}
+
+impl std::fmt::Display for PlaceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NameTaken(name) => write!(f, "found a second robot {name:?}, expected unique names"),
+            Self::NoSuchSensor { robot, path } => {
+                write!(f, "driver of {robot:?} reads {path:?}, expected an existing robot.sensor")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlaceError {}
+
+impl State {
+    pub(crate) fn new(lanes_used: usize) -> Self {
+        Self {
+            time: SimTime::ZERO,
+            roster: Roster::default(),
+            chunks: Vec::new(),
+            free_chunks: Vec::new(),
+            board: Board::default(),
+            under_way: Vec::new(),
+            commands: Vec::new(),
+            robot_ticks: 0,
+            windows: 0,
+            lanes_used: lanes_used.clamp(1, LANES),
+        }
+    }
+
+    pub(crate) fn chunk(&self, index: u32) -> Option<&Chunk> {
+        self.chunks.get(index as usize)?.as_deref()
+    }
+
+    pub(crate) fn chunk_mut(&mut self, index: u32) -> Option<&mut Chunk> {
+        self.chunks.get_mut(index as usize)?.as_deref_mut()
+    }
+
+    /// The chunk and lane of a robot.
+    pub(crate) fn place_of(&self, number: u32) -> Option<(&Chunk, usize)> {
+        let robot = self.roster.get(number)?;
+        Some((self.chunk(robot.chunk)?, robot.lane as usize))
+    }
+
+    /// The chunk and lane of a robot, to be changed.
+    pub(crate) fn place_of_mut(&mut self, number: u32) -> Option<(&mut Chunk, usize)> {
+        let robot = self.roster.get(number)?;
+        let (chunk, lane) = (robot.chunk, robot.lane as usize);
+        Some((self.chunk_mut(chunk)?, lane))
+    }
+
+    /// Adds a robot without starting its drivers: subscriptions are wired when all robots are there.
+    pub(crate) fn add(&mut self, placement: &Placement, key: u64, seed: u64) -> Result<u32, PlaceError> {
+        if self.roster.by_name.contains_key(&placement.name) {
+            return Err(PlaceError::NameTaken(placement.name.clone()));
+        }
+        let chunk = self.chunk_with_room(&placement.cohort);
+        let number = self.roster.add(Robot {
+            name: placement.name.clone(),
+            key,
+            cohort: Arc::clone(&placement.cohort),
+            home: placement.pose,
+            extra: BTreeMap::new(),
+            chunk,
+            lane: 0,
+            slots: Vec::new(),
+        });
+        let stream_key = random::combine(seed, key);
+        let lane = match self.chunk_mut(chunk) {
+            Some(chunk) => chunk.add(number, stream_key, placement.pose, placement.velocity_mps),
+            None => 0,
+        };
+        let robots = self.roster.order.len();
+        let slots = (0..placement.cohort.blueprint.sensors.len())
+            .map(|sensor| self.board_slot(&placement.cohort, number, sensor, stream_key, robots))
+            .collect();
+        if let Some(Some(robot)) = self.roster.robots.get_mut(number as usize) {
+            robot.lane = lane as u8;
+            robot.slots = slots;
+        }
+        Ok(number)
+    }
+
+    /// Board entries exist for sensors that look at the world; local ones get theirs when somebody else reads them.
+    fn board_slot(&mut self, cohort: &Cohort, robot: u32, sensor: usize, key: u64, robots: usize) -> u32 {
+        match cohort.blueprint.sensors[sensor].sensor.sense() {
+            Sense::Own(_) => NOWHERE,
+            Sense::World(look) => self.post(cohort, robot, sensor, key, look.capacity(robots)),
+        }
+    }
+
+    fn post(&mut self, cohort: &Cohort, robot: u32, sensor: usize, key: u64, capacity: usize) -> u32 {
+        let slot = &cohort.blueprint.sensors[sensor];
+        let memory = slot.modifiers.iter().map(|slot| slot.modifier.memory(slot_fields(cohort, sensor))).sum();
+        self.board.add(Entry {
+            owner: (robot, sensor as u32),
+            alive: true,
+            stamp: None,
+            index: 0,
+            values: Vec::with_capacity(capacity),
+            memory: vec![0.0; memory],
+            fresh: Vec::with_capacity(capacity),
+            stream: random::combine(key, random::id_of(&slot.name)),
+            dense: 0,
+            schedule: u32::MAX,
+            visible_at: SimTime::NEVER,
+            samples: 0,
+        })
+    }
+
+    fn chunk_with_room(&mut self, cohort: &Arc<Cohort>) -> u32 {
+        let fits = |chunk: &Chunk| Arc::ptr_eq(&chunk.cohort, cohort) && chunk.len < self.lanes_used;
+        // the youngest chunk of a cohort is the one with room, unless robots were deleted
+        let found = self.chunks.iter().rposition(|chunk| chunk.as_deref().is_some_and(fits));
+        if let Some(index) = found {
+            return index as u32;
+        }
+        let chunk = Some(Box::new(Chunk::new(Arc::clone(cohort), self.time)));
+        match self.free_chunks.pop() {
+            Some(index) => {
+                self.chunks[index as usize] = chunk;
+                index
+            }
+            None => {
+                self.chunks.push(chunk);
+                self.chunks.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Removes a robot and everything of it.
+    pub(crate) fn remove(&mut self, number: u32) -> Option<Robot> {
+        let robot = self.roster.remove(number)?;
+        let moved = self.chunk_mut(robot.chunk)?.remove(robot.lane as usize);
+        if let Some(Some(moved)) = moved.map(|number| self.roster.robots[number as usize].as_mut()) {
+            moved.lane = robot.lane;
+        }
+        self.drop_if_empty(robot.chunk);
+        for &slot in robot.slots.iter().filter(|&&slot| slot != NOWHERE) {
+            self.board.remove(slot);
+        }
+        Some(robot)
+    }
+
+    /// The board slot of `robot.sensor`, made if the sensor is local and was not read by others so far.
+    pub(crate) fn published(&mut self, path: &str, own: u32, seed: u64) -> Option<u32> {
+        let (name, sensor_name) = path.split_once('.')?;
+        let number = if name.is_empty() { own } else { *self.roster.by_name.get(name)? };
+        let robot = self.roster.get(number)?;
+        let sensor = robot.cohort.blueprint.sensors.iter().position(|slot| slot.name == sensor_name)?;
+        if robot.slots[sensor] != NOWHERE {
+            return Some(robot.slots[sensor]);
+        }
+        let (cohort, key) = (Arc::clone(&robot.cohort), random::combine(seed, robot.key));
+        let capacity = crate::lanes::Quantity::total(slot_fields(&cohort, sensor));
+        let slot = self.post(&cohort, number, sensor, key, capacity);
+        self.roster.robots[number as usize].as_mut()?.slots[sensor] = slot;
+        Some(slot)
+    }
+
+    /// Wires the subscriptions of a robot's drivers.
+    pub(crate) fn wire(&mut self, number: u32, seed: u64) -> Result<(), PlaceError> {
+        let Some(robot) = self.roster.get(number) else { return Ok(()) };
+        let (cohort, name, lane) = (Arc::clone(&robot.cohort), robot.name.clone(), robot.lane as usize);
+        let chunk = robot.chunk;
+        for (driver, columns) in cohort.layout.drivers.iter().enumerate() {
+            let subscriptions = cohort.blueprint.drivers[driver].driver.subscriptions();
+            for (wire, path) in columns.board_paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+                let slot = match self.published(path, number, seed) {
+                    Some(slot) => slot,
+                    None if subscriptions[wire].optional => NOWHERE,
+                    None => return Err(PlaceError::NoSuchSensor { robot: name, path: path.clone() }),
+                };
+                if let Some(chunk) = self.chunk_mut(chunk) {
+                    let at = lane * columns.wires.len() + wire;
+                    chunk.slots[driver][at] = slot;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the subscriptions of a robot to others lead nowhere where these do not exist.
+    pub(crate) fn unwire(&mut self, number: u32) {
+        let Some(robot) = self.roster.get(number) else { return };
+        let (cohort, lane, chunk) = (Arc::clone(&robot.cohort), robot.lane as usize, robot.chunk);
+        for (driver, columns) in cohort.layout.drivers.iter().enumerate() {
+            for (wire, path) in columns.board_paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+                if self.published(path, number, 0).is_none()
+                    && let Some(chunk) = self.chunk_mut(chunk)
+                {
+                    chunk.slots[driver][lane * columns.wires.len() + wire] = NOWHERE;
+                }
+            }
+        }
+    }
+
+    /// Moves a robot to a chunk of another cohort, with every variable both cohorts have.
+    pub(crate) fn retool(&mut self, number: u32, cohort: &Arc<Cohort>, seed: u64) -> Option<()> {
+        let (old, lane) = self.place_of(number)?;
+        let carried: Vec<(crate::model::Variable, Vec<f64>, Vec<i64>)> = old
+            .cohort
+            .layout
+            .variables
+            .iter()
+            .map(|variable| {
+                let columns = variable.first..variable.first + variable.len;
+                match variable.bank {
+                    Bank::Real => {
+                        (variable.clone(), old.real[columns].iter().map(|column| column[lane]).collect(), Vec::new())
+                    }
+                    Bank::Integer => {
+                        (variable.clone(), Vec::new(), old.int[columns].iter().map(|column| column[lane]).collect())
+                    }
+                }
+            })
+            .collect();
+        let robot = self.roster.get(number)?.clone();
+        let moved = self.chunk_mut(robot.chunk)?.remove(lane);
+        if let Some(Some(moved)) = moved.map(|moved| self.roster.robots[moved as usize].as_mut()) {
+            moved.lane = robot.lane;
+        }
+        self.drop_if_empty(robot.chunk);
+        let chunk = self.chunk_with_room(cohort);
+        let key = random::combine(seed, robot.key);
+        let lane = self.chunk_mut(chunk)?.add(number, key, robot.home, DVec3::ZERO);
+        self.repost(number, &robot, cohort, key);
+        let new = self.chunk_mut(chunk)?;
+        for (variable, reals, integers) in carried {
+            let Some(target) = cohort.layout.variable(&variable.path).filter(|target| target.len == variable.len)
+            else {
+                continue;
+            };
+            reals.iter().enumerate().for_each(|(offset, &value)| new.real[target.first + offset][lane] = value);
+            integers.iter().enumerate().for_each(|(offset, &value)| new.int[target.first + offset][lane] = value);
+        }
+        let robot = self.roster.robots[number as usize].as_mut()?;
+        (robot.cohort, robot.chunk, robot.lane) = (Arc::clone(cohort), chunk, lane as u8);
+        Some(())
+    }
+
+    /// Gives a robot board entries for its new sensors; those it keeps go on where they were.
+    fn repost(&mut self, number: u32, old: &Robot, cohort: &Arc<Cohort>, key: u64) {
+        let robots = self.roster.order.len();
+        let kept = |name: &str| old.cohort.blueprint.sensors.iter().position(|slot| slot.name == name);
+        let mut slots = Vec::new();
+        for (sensor, slot) in cohort.blueprint.sensors.iter().enumerate() {
+            let fresh = self.board_slot(cohort, number, sensor, key, robots);
+            if let (Some(before), true) = (kept(&slot.name), fresh != NOWHERE) {
+                let entry = self.board.entries[old.slots[before] as usize].clone();
+                let target = &mut self.board.entries[fresh as usize];
+                (target.values, target.stamp, target.samples) = (entry.values, entry.stamp, entry.samples);
+            }
+            slots.push(fresh);
+        }
+        for &slot in old.slots.iter().filter(|&&slot| slot != NOWHERE) {
+            self.board.remove(slot);
+        }
+        if let Some(robot) = self.roster.robots[number as usize].as_mut() {
+            robot.slots = slots;
+        }
+    }
+
+    fn drop_if_empty(&mut self, index: u32) {
+        if let Some(chunk) = self.chunk(index)
+            && chunk.len == 0
+        {
+            self.robot_ticks += chunk.robot_ticks;
+            self.chunks[index as usize] = None;
+            self.free_chunks.push(index);
+        }
+    }
+
+    /// Starts drivers and sensors of a wired robot.
+    pub(crate) fn start(&mut self, number: u32, around: &Around<'_>) {
+        let Some(robot) = self.roster.get(number) else { return };
+        let (home, index, lane) = (robot.home, robot.chunk, robot.lane as usize);
+        let surroundings = Surroundings {
+            environment: around.environment,
+            board: &self.board,
+            simd: around.simd,
+            logic_after_physics: around.logic_after_physics,
+        };
+        if let Some(Some(chunk)) = self.chunks.get_mut(index as usize) {
+            chunk.start(lane, home, &surroundings);
+        }
+    }
+
+    /// The pose of a robot.
+    pub(crate) fn pose(&self, number: u32) -> Option<Pose> {
+        let (chunk, lane) = self.place_of(number)?;
+        Some(Pose {
+            position_m: body::vec3(&chunk.real, body::POSITION, lane),
+            orientation: body::orientation(&chunk.real, lane),
+        })
+    }
+
+    /// Puts a robot at another place, at rest.
+    pub(crate) fn teleport(&mut self, number: u32, pose: Pose) -> Option<()> {
+        let (chunk, lane) = self.place_of_mut(number)?;
+        body::set_vec3(&mut chunk.real, body::POSITION, lane, pose.position_m);
+        body::set_orientation(&mut chunk.real, lane, pose.orientation);
+        body::set_vec3(&mut chunk.real, body::VELOCITY, lane, DVec3::ZERO);
+        body::set_vec3(&mut chunk.real, body::ANGULAR_VELOCITY, lane, DVec3::ZERO);
+        Some(())
+    }
+
+    /// Simulation time.
+    pub fn time(&self) -> SimTime {
+        self.time
+    }
+}
+
+/// What starting a robot needs to know of the world.
+pub(crate) struct Around<'a> {
+    pub(crate) environment: &'a crate::model::Environment,
+    pub(crate) simd: crate::simd::Simd,
+    pub(crate) logic_after_physics: bool,
+}
+
+fn slot_fields(cohort: &Cohort, sensor: usize) -> &'static [crate::lanes::Quantity] {
+    cohort.blueprint.sensors[sensor].sensor.fields()
+}

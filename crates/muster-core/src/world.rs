@@ -1,0 +1,812 @@
+//! The world: a model, a state, and the walk of a window. It owns no thread and no clock; it is handed both.
+
+use crate::chunk::{ContactEvent, Fault, Spoken, Surroundings};
+use crate::command::{Action, Command};
+use crate::component::{Pose, Sample, Sense};
+use crate::couple::Coupling;
+use crate::exec::{Background, Clock, Executor};
+use crate::lanes::{LANES, body};
+use crate::look::{self, LookItem, LookJob};
+use crate::model::{Environment, Model, robot_key};
+use crate::random;
+use crate::simd::Simd;
+use crate::snapshot::{Obstacles, Seen, Snapshot};
+use crate::state::{Around, PlaceError, Robot, State};
+use crate::time::{Rate, SimTime, Ticker};
+use std::sync::Arc;
+
+/// The phases of a window, in the order of the walk.
+pub const PHASES: [&str; 7] = ["commands", "couple", "live", "freeze", "look", "measure", "deliver"];
+
+/// What a world is handed to walk with.
+pub struct Machine<'a, E: Executor> {
+    /// Runs robots beside each other.
+    pub executor: &'a E,
+    /// Runs sensors beside the loop.
+    pub background: &'a mut dyn Background<LookJob>,
+    /// Tells how long phases take.
+    pub clock: &'a dyn Clock,
+}
+
+/// What a window was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Its end: the time of the world now.
+    pub end: SimTime,
+    /// Wall-clock time of each phase, see [`PHASES`].
+    pub phases_ns: [u64; PHASES.len()],
+}
+
+/// Scheduling choices; none of them changes results.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How kernels run.
+    pub simd: Simd,
+    /// Robots in a chunk at most.
+    pub lanes: usize,
+    /// Treat all robots as if they could touch.
+    pub one_island: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { simd: Simd::detect(), lanes: LANES, one_island: false }
+    }
+}
+
+/// Samples that became visible to listeners outside during the last window, in order of stamp, robot and sensor.
+#[derive(Debug, Clone, Default)]
+pub struct Heard {
+    records: Vec<Spoken>,
+    values: Vec<f64>,
+}
+
+/// One such sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HeardSample<'a> {
+    /// When it was measured.
+    pub stamp: SimTime,
+    /// The robot's roster number.
+    pub robot: u32,
+    /// The sensor's number on the robot.
+    pub sensor: u32,
+    /// Which sample of the sensor it is.
+    pub index: u64,
+    /// Its numbers.
+    pub values: &'a [f64],
+}
+
+impl Heard {
+    /// The samples.
+    pub fn iter(&self) -> impl Iterator<Item = HeardSample<'_>> {
+        self.records.iter().map(|record| HeardSample {
+            stamp: record.stamp,
+            robot: record.robot,
+            sensor: record.sensor,
+            index: record.index,
+            values: &self.values[record.first as usize..(record.first + record.len) as usize],
+        })
+    }
+
+    fn clear(&mut self) {
+        self.records.clear();
+        self.values.clear();
+    }
+}
+
+/// When the robots of a cohort look with one of their sensors.
+struct LookSchedule {
+    rate: Rate,
+    latency: SimTime,
+    ticker: Ticker,
+    items: Vec<LookItem>,
+    due: Option<u64>,
+}
+
+/// A local sensor others read: its samples are posted at the boundaries at which they become visible.
+struct Public {
+    slot: u32,
+    robot: u32,
+    sensor: usize,
+    sample: Ticker,
+}
+
+/// A simulation of one world.
+pub struct World {
+    model: Arc<Model>,
+    environment: Arc<Environment>,
+    obstacles: Arc<Obstacles>,
+    options: Options,
+    state: State,
+    coupling: Coupling,
+    looks: Vec<LookSchedule>,
+    radii_m: Vec<f64>,
+    publics: Vec<Public>,
+    snapshots: Vec<Arc<Snapshot>>,
+    spare_jobs: Vec<Box<LookJob>>,
+    flying: usize,
+    listeners: Vec<(u32, u32, u32)>,
+    heard: Heard,
+    faults: Vec<Fault>,
+    contacts: Vec<ContactEvent>,
+    refused: Vec<String>,
+    stale: bool,
+    live_ns: f64,
+}
+
+/// Below this measured cost of a window's life, waking other threads costs more than it saves.
+const PARALLEL_FROM_NS: f64 = 15_000.0;
+
+impl World {
+    /// A world at the beginning of its time.
+    pub fn new(model: Arc<Model>, options: Options) -> Result<Self, PlaceError> {
+        let environment = Arc::new(model.environment.clone());
+        let obstacles = Arc::new(Obstacles::new(&environment));
+        let mut world = Self {
+            environment,
+            obstacles,
+            options,
+            state: State::new(options.lanes),
+            coupling: Coupling::default(),
+            looks: Vec::new(),
+            radii_m: Vec::new(),
+            publics: Vec::new(),
+            snapshots: Vec::new(),
+            spare_jobs: Vec::new(),
+            flying: 0,
+            listeners: Vec::new(),
+            heard: Heard::default(),
+            faults: Vec::new(),
+            contacts: Vec::new(),
+            refused: Vec::new(),
+            stale: true,
+            live_ns: 0.0,
+            model: Arc::clone(&model),
+        };
+        let numbers = model
+            .robots
+            .iter()
+            .map(|placement| world.state.add(placement, robot_key(&placement.name, 0), model.seed))
+            .collect::<Result<Vec<u32>, PlaceError>>()?;
+        for &number in &numbers {
+            world.state.wire(number, model.seed)?;
+        }
+        for number in numbers {
+            world.start(number);
+        }
+        world.reindex();
+        Ok(world)
+    }
+
+    /// Walks one window: until the next instant at which robots could influence each other or the outside world reads
+    /// or writes, but not past `until`. Cannot fail: what misbehaves is isolated and reported.
+    pub fn walk_window<E: Executor>(&mut self, until: SimTime, machine: &mut Machine<'_, E>) -> Window {
+        let mut watch = Watch::new(machine.clock);
+        self.take_commands(machine);
+        watch.lap();
+        let end = self.boundary(until);
+        self.couple(end);
+        watch.lap();
+        let live_ns = self.live(end, machine.executor, &mut watch);
+        let snapshot = self.freeze(end);
+        watch.lap();
+        self.look(snapshot.as_ref(), machine);
+        watch.lap();
+        self.measure(machine);
+        watch.lap();
+        self.deliver();
+        watch.lap();
+        self.note_cost(live_ns);
+        self.state.windows += 1;
+        Window { end, phases_ns: watch.laps_ns }
+    }
+
+    /// Applies every command whose time has come.
+    fn take_commands<E: Executor>(&mut self, machine: &mut Machine<'_, E>) {
+        self.heard.clear();
+        self.contacts.clear();
+        while self.state.commands.first().is_some_and(|command| command.time <= self.state.time) {
+            let command = self.state.commands.remove(0);
+            self.apply(command.action);
+        }
+        if self.stale {
+            self.land(machine.background);
+            self.reindex();
+        }
+    }
+
+    /// The end of the window that begins now.
+    fn boundary(&self, until: SimTime) -> SimTime {
+        let (now, window) = (self.state.time, self.model.window.ns().max(1));
+        let lattice = SimTime::from_ns((now.ns() / window + 1) * window);
+        let command = self.state.commands.first().map(|command| command.time);
+        let looks = self.looks.iter().map(|look| look.ticker.next);
+        let posts = self.publics.iter().map(|public| self.post_time(public));
+        let visible = self.state.under_way.iter().map(|job| job.visible_at);
+        let events = command.into_iter().chain(looks).chain(posts).chain(visible);
+        events.filter(|&time| time > now).fold(lattice.min(until), SimTime::min)
+    }
+
+    fn couple(&mut self, end: SimTime) {
+        self.coupling.renew(&mut self.state, end, &self.environment, &self.obstacles, self.options.one_island);
+    }
+
+    /// Lets every robot live until `end`.
+    fn live<E: Executor>(&mut self, end: SimTime, executor: &E, watch: &mut Watch<'_>) -> u64 {
+        let State { chunks, board, .. } = &mut self.state;
+        let around = Surroundings {
+            environment: &self.environment,
+            board,
+            simd: self.options.simd,
+            logic_after_physics: self.model.logic_after_physics,
+        };
+        let pays = executor.always_spread() || (executor.threads() > 1 && self.live_ns > PARALLEL_FROM_NS);
+        self.coupling.live(chunks, end, &around, pays.then_some(executor));
+        for chunk in self.state.chunks.iter_mut().flatten() {
+            let cohort = Arc::clone(&chunk.cohort);
+            chunk.promote(&cohort, end);
+        }
+        self.state.time = end;
+        watch.lap()
+    }
+
+    /// A frozen copy of the world, if a sensor is due to look at it.
+    fn freeze(&mut self, end: SimTime) -> Option<Arc<Snapshot>> {
+        let mut any = false;
+        for look in &mut self.looks {
+            look.due = look.ticker.take_due(look.rate, end);
+            any |= look.due.is_some();
+        }
+        any.then(|| self.snapshot())
+    }
+
+    /// Every robot as it is now.
+    pub fn snapshot(&mut self) -> Arc<Snapshot> {
+        let mut shared = match self.snapshots.iter().position(|snapshot| Arc::strong_count(snapshot) == 1) {
+            Some(free) => self.snapshots.swap_remove(free),
+            None => Arc::new(Snapshot::new(Arc::clone(&self.environment), Arc::clone(&self.obstacles))),
+        };
+        if let Some(snapshot) = Arc::get_mut(&mut shared) {
+            snapshot.time = self.state.time;
+            fill(snapshot, &self.state);
+            snapshot.index(&self.radii_m);
+        }
+        self.snapshots.push(Arc::clone(&shared));
+        shared
+    }
+
+    /// Sensors that are due look: those without latency at once, on all threads; others in the background.
+    fn look<E: Executor>(&mut self, snapshot: Option<&Arc<Snapshot>>, machine: &mut Machine<'_, E>) {
+        let Some(snapshot) = snapshot else { return };
+        let (looks, roster) = (&self.looks, &self.state.roster);
+        if looks.iter().any(|look| look.due.is_some() && look.latency == SimTime::ZERO) {
+            let stamp = self.state.time;
+            machine.executor.for_each_mut(&mut self.state.board.entries, &|_, entry| {
+                let Some(schedule) = looks.get(entry.schedule as usize) else { return };
+                let (Some(index), true) = (schedule.due, schedule.latency == SimTime::ZERO) else { return };
+                let Some(robot) = roster.get(entry.owner.0) else { return };
+                let mut fresh = std::mem::take(&mut entry.fresh);
+                look::look(&robot.cohort, entry.owner.1 as usize, snapshot, entry.dense as usize, &mut fresh);
+                entry.fresh = fresh;
+                post(entry, robot, index, stamp);
+            });
+        }
+        for at in 0..self.looks.len() {
+            if self.looks[at].latency > SimTime::ZERO
+                && let Some(index) = self.looks[at].due
+            {
+                self.take_off(at, index, snapshot, machine.background);
+            }
+        }
+    }
+
+    fn take_off(&mut self, at: usize, index: u64, snapshot: &Arc<Snapshot>, background: &mut dyn Background<LookJob>) {
+        let schedule = &self.looks[at];
+        let (stamp, visible_at) = (self.state.time, self.state.time + schedule.latency);
+        let fresh = |items: Vec<LookItem>, values| LookJob {
+            snapshot: Arc::clone(snapshot),
+            items,
+            values,
+            index,
+            stamp,
+            visible_at,
+        };
+        let mut job = self.spare_jobs.pop().unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
+        let (mut items, values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
+        items.clear();
+        items.extend(schedule.items.iter().cloned());
+        *job = fresh(items, values);
+        // what is under way is known by its time; the result itself stays with the background until it is due
+        self.state.under_way.push(fresh(Vec::new(), Vec::new()));
+        background.start(job);
+        self.flying += 1;
+    }
+
+    /// Posts results whose time has come, waiting for them if need be, and local samples that others read.
+    fn measure<E: Executor>(&mut self, machine: &mut Machine<'_, E>) {
+        if self.state.under_way.iter().any(|job| job.visible_at <= self.state.time) {
+            self.land(machine.background);
+        }
+        let now = self.state.time;
+        let mut at = 0;
+        while at < self.state.under_way.len() {
+            if self.state.under_way[at].visible_at <= now {
+                let job = self.state.under_way.remove(at);
+                self.post_job(&job);
+                self.recycle(job);
+            } else {
+                at += 1;
+            }
+        }
+        for at in 0..self.publics.len() {
+            self.post_local(at);
+        }
+    }
+
+    /// Takes back everything from the background.
+    fn land(&mut self, background: &mut dyn Background<LookJob>) {
+        let first = self.state.under_way.len() - self.flying;
+        for place in &mut self.state.under_way[first..] {
+            if let Some(mut job) = background.finish() {
+                std::mem::swap(place, &mut job);
+                self.spare_jobs.push(job);
+            }
+        }
+        self.flying = 0;
+    }
+
+    fn recycle(&mut self, job: LookJob) {
+        // the husk pushed by `land` takes the vectors back
+        if let Some(spare) = self.spare_jobs.iter_mut().find(|spare| spare.items.capacity() == 0) {
+            **spare = job;
+        }
+    }
+
+    fn post_job(&mut self, job: &LookJob) {
+        for (item, values) in job.items.iter().zip(&job.values) {
+            let Some(entry) = self.state.board.entries.get_mut(item.slot as usize) else { continue };
+            let Some(robot) = self.state.roster.get(entry.owner.0) else { continue };
+            if entry.alive && robot.key == item.key {
+                entry.fresh.clear();
+                entry.fresh.extend_from_slice(values);
+                post(entry, robot, job.index, job.stamp);
+            }
+        }
+    }
+
+    /// When the next sample of a local sensor that others read becomes visible to them.
+    fn post_time(&self, public: &Public) -> SimTime {
+        let Some(robot) = self.state.roster.get(public.robot) else { return SimTime::NEVER };
+        let (blueprint, sensor) = (&robot.cohort.blueprint, &robot.cohort.blueprint.sensors[public.sensor]);
+        let tick = blueprint.rate.first_at_or_after(public.sample.next);
+        blueprint.rate.time_of(tick) + sensor.latency
+    }
+
+    fn post_local(&mut self, at: usize) {
+        let now = self.state.time;
+        while self.post_time(&self.publics[at]) <= now {
+            let public = &mut self.publics[at];
+            let Some(robot) = self.state.roster.get(public.robot) else { return };
+            public.sample.advance(robot.cohort.blueprint.sensors[public.sensor].rate);
+        }
+        let public = &self.publics[at];
+        let Some((chunk, lane)) = self.state.place_of(public.robot) else { return };
+        let columns = &chunk.cohort.layout.sensors[public.sensor];
+        let stamp = u64::try_from(chunk.int[columns.stamp][lane]).ok().map(SimTime::from_ns);
+        let entry = &self.state.board.entries[public.slot as usize];
+        if stamp == entry.stamp {
+            return;
+        }
+        let mut values = std::mem::take(&mut self.state.board.entries[public.slot as usize].values);
+        if let Some((chunk, lane)) = self.state.place_of(self.publics[at].robot) {
+            let columns = &chunk.cohort.layout.sensors[self.publics[at].sensor];
+            values.clear();
+            values.extend(chunk.real[columns.sample.0..columns.sample.1].iter().map(|column| column[lane]));
+        }
+        let entry = &mut self.state.board.entries[self.publics[at].slot as usize];
+        (entry.values, entry.stamp) = (values, stamp);
+    }
+
+    /// Collects what listeners outside get, in an order that does not depend on threads.
+    fn deliver(&mut self) {
+        for chunk in self.state.chunks.iter_mut().flatten() {
+            if !chunk.spoken.is_empty() {
+                let base = self.heard.values.len() as u32;
+                self.heard.values.append(&mut chunk.spoken_values);
+                let shifted = chunk.spoken.drain(..).map(|spoken| Spoken { first: spoken.first + base, ..spoken });
+                self.heard.records.extend(shifted);
+            }
+            self.contacts.append(&mut chunk.contacts);
+            self.faults.append(&mut chunk.faults);
+        }
+        for &(robot, sensor, slot) in &self.listeners {
+            let entry = &self.state.board.entries[slot as usize];
+            if let Some(stamp) = entry.stamp.filter(|_| entry.alive && entry.fresh_at(self.state.time)) {
+                let (first, len) = (self.heard.values.len() as u32, entry.values.len() as u32);
+                self.heard.values.extend_from_slice(&entry.values);
+                self.heard.records.push(Spoken { stamp, robot, sensor, index: entry.index, first, len });
+            }
+        }
+        self.heard.records.sort_by_key(|record| (record.stamp, record.robot, record.sensor));
+        self.contacts.sort_unstable();
+    }
+
+    /// Remembers what a window's life costs, to decide whether threads pay.
+    fn note_cost(&mut self, live_ns: u64) {
+        self.live_ns += (live_ns as f64 - self.live_ns) * 0.1;
+    }
+
+    fn apply(&mut self, action: Action) {
+        let outcome = match action {
+            Action::Setpoint { robot, mode, values } => self.set_setpoint(&robot, mode, values),
+            Action::Set { path, values } => {
+                self.coupling.invalidate();
+                self.set_property(&path, &values).map_err(|error| error.to_string())
+            }
+            Action::AddProperty { path, values } => {
+                self.add_property(&path, &values).map_err(|error| error.to_string())
+            }
+            Action::Teleport { robot, pose } => self.teleport(&robot, pose),
+            Action::Spawn(placement) => self.spawn(&placement).map_err(|error| error.to_string()),
+            Action::Delete { robot } => self.delete(&robot),
+            Action::Retool { robot, cohort } => self.retool(&robot, &cohort),
+        };
+        if let Err(refusal) = outcome {
+            self.refused.push(refusal);
+        }
+    }
+
+    fn number_of(&self, robot: &str) -> Result<u32, String> {
+        let names = self.state.roster.by_name.keys().map(String::as_str);
+        self.state.roster.by_name.get(robot).copied().ok_or_else(|| match crate::node::nearest(robot, names) {
+            Some(name) => format!("found no robot {robot:?} (did you mean {name:?}?)"),
+            None => format!("found no robot {robot:?}"),
+        })
+    }
+
+    fn set_setpoint(&mut self, robot: &str, mode: f64, values: [f64; 4]) -> Result<(), String> {
+        let number = self.number_of(robot)?;
+        if !mode.is_finite() || values.iter().any(|value| !value.is_finite()) {
+            return Err(format!("found a setpoint for {robot:?} that is not finite, expected numbers"));
+        }
+        if let Some((chunk, lane)) = self.state.place_of_mut(number) {
+            chunk.real[body::SETPOINT_MODE][lane] = mode;
+            for (offset, value) in values.into_iter().enumerate() {
+                chunk.real[body::SETPOINT + offset][lane] = value;
+            }
+        }
+        Ok(())
+    }
+
+    fn teleport(&mut self, robot: &str, pose: Pose) -> Result<(), String> {
+        let number = self.number_of(robot)?;
+        self.state.teleport(number, pose);
+        self.coupling.invalidate();
+        Ok(())
+    }
+
+    fn spawn(&mut self, placement: &crate::model::Placement) -> Result<(), PlaceError> {
+        let key = robot_key(&placement.name, self.state.roster.spawned + 1);
+        let number = self.state.add(placement, key, self.model.seed)?;
+        self.state.roster.spawned += 1;
+        self.stale = true;
+        if let Err(error) = self.state.wire(number, self.model.seed) {
+            self.state.remove(number);
+            return Err(error);
+        }
+        self.start(number);
+        Ok(())
+    }
+
+    fn delete(&mut self, robot: &str) -> Result<(), String> {
+        let number = self.number_of(robot)?;
+        self.state.remove(number);
+        self.stale = true;
+        Ok(())
+    }
+
+    fn retool(&mut self, robot: &str, cohort: &Arc<crate::model::Cohort>) -> Result<(), String> {
+        let number = self.number_of(robot)?;
+        self.state.retool(number, cohort, self.model.seed);
+        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
+        self.stale = true;
+        Ok(())
+    }
+
+    fn start(&mut self, number: u32) {
+        let around = Around {
+            environment: &self.environment,
+            simd: self.options.simd,
+            logic_after_physics: self.model.logic_after_physics,
+        };
+        self.state.start(number, &around);
+    }
+
+    /// Derives everything that follows from who exists: orders, schedules, wires.
+    fn reindex(&mut self) {
+        self.stale = false;
+        self.coupling.invalidate();
+        let now = self.state.time;
+        for (dense, &number) in self.state.roster.order.iter().enumerate() {
+            let Some(robot) = self.state.roster.robots[number as usize].as_ref() else { continue };
+            let (chunk, lane) = (robot.chunk, robot.lane as usize);
+            if let Some(Some(chunk)) = self.state.chunks.get_mut(chunk as usize) {
+                chunk.dense[lane] = dense as u32;
+            }
+        }
+        self.schedule_looks(now);
+        self.wire_all();
+        self.find_publics(now);
+        let listeners = std::mem::take(&mut self.listeners);
+        self.listeners =
+            listeners.into_iter().filter(|&(robot, ..)| self.state.roster.get(robot).is_some()).collect();
+    }
+
+    fn schedule_looks(&mut self, now: SimTime) {
+        self.looks.clear();
+        self.radii_m.clear();
+        let mut known: Vec<(*const crate::model::Cohort, usize, u32)> = Vec::new();
+        for (dense, &number) in self.state.roster.order.iter().enumerate() {
+            let Some(robot) = self.state.roster.robots[number as usize].as_ref() else { continue };
+            for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
+                let Sense::World(look) = slot.sensor.sense() else { continue };
+                let id = (Arc::as_ptr(&robot.cohort), sensor);
+                let found = known.iter().rev().find(|(cohort, number, _)| (*cohort, *number) == id);
+                let schedule = found.map(|found| found.2).unwrap_or_else(|| {
+                    known.push((id.0, id.1, self.looks.len() as u32));
+                    self.looks.push(LookSchedule {
+                        rate: slot.rate,
+                        latency: slot.latency,
+                        ticker: Ticker::after(slot.rate, slot.phase, now),
+                        items: Vec::new(),
+                        due: None,
+                    });
+                    self.radii_m.extend(look.search_radius_m());
+                    self.looks.len() as u32 - 1
+                });
+                let entry = &mut self.state.board.entries[robot.slots[sensor] as usize];
+                (entry.dense, entry.schedule) = (dense as u32, schedule);
+                self.looks[schedule as usize].items.push(LookItem {
+                    cohort: Arc::clone(&robot.cohort),
+                    sensor: sensor as u32,
+                    dense: dense as u32,
+                    slot: robot.slots[sensor],
+                    key: robot.key,
+                });
+            }
+        }
+        self.radii_m.sort_by(f64::total_cmp);
+        self.radii_m.dedup();
+    }
+
+    /// Robots may have come or gone: subscriptions to others are looked up again.
+    fn wire_all(&mut self) {
+        for at in 0..self.state.roster.order.len() {
+            let number = self.state.roster.order[at];
+            if self.state.wire(number, self.model.seed).is_err() {
+                // the robot it listened to is gone: its last word is nothing
+                self.state.unwire(number);
+            }
+        }
+    }
+
+    fn find_publics(&mut self, now: SimTime) {
+        self.publics.clear();
+        for &number in &self.state.roster.order {
+            let Some(robot) = self.state.roster.get(number) else { continue };
+            for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
+                let local = matches!(slot.sensor.sense(), Sense::Own(_));
+                if local && robot.slots[sensor] != crate::board::NOWHERE {
+                    let sample = Ticker::after(slot.rate, slot.phase, now - slot.latency);
+                    self.publics.push(Public { slot: robot.slots[sensor], robot: number, sensor, sample });
+                }
+            }
+        }
+    }
+
+    /// Asks for a command to take effect at its time.
+    pub fn post(&mut self, command: Command) {
+        let at = self.state.commands.partition_point(|other| other.order() <= command.order());
+        self.state.commands.insert(at, command);
+    }
+
+    /// Hears a sensor from now on: its samples appear in [`World::heard`]. False if there is no such sensor.
+    pub fn listen(&mut self, robot: &str, sensor: &str) -> bool {
+        let Some((number, found)) = self.state.roster.find(robot) else { return false };
+        let Some(at) = found.cohort.blueprint.sensors.iter().position(|slot| slot.name == sensor) else {
+            return false;
+        };
+        match found.cohort.blueprint.sensors[at].sensor.sense() {
+            Sense::World(_) => {
+                let listener = (number, at as u32, found.slots[at]);
+                if !self.listeners.contains(&listener) {
+                    self.listeners.push(listener);
+                }
+            }
+            Sense::Own(_) => {
+                if let Some((chunk, lane)) = self.state.place_of_mut(number) {
+                    chunk.listened[at] |= 1 << lane;
+                }
+            }
+        }
+        true
+    }
+
+    /// What became visible to listeners during the last window.
+    pub fn heard(&self) -> &Heard {
+        &self.heard
+    }
+
+    /// Contacts that began during the last window.
+    pub fn contacts(&self) -> &[ContactEvent] {
+        &self.contacts
+    }
+
+    /// Components that misbehaved, since this was last asked.
+    pub fn take_faults(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// Commands that could not be obeyed, and why, since this was last asked.
+    pub fn take_refusals(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// A copy of the state at this boundary, results under way included.
+    pub fn save(&mut self, background: &mut dyn Background<LookJob>) -> State {
+        self.land(background);
+        self.state.clone()
+    }
+
+    /// Goes back to a saved state.
+    pub fn restore(&mut self, state: &State, background: &mut dyn Background<LookJob>) {
+        self.land(background);
+        self.state.clone_from(state);
+        self.heard.clear();
+        self.contacts.clear();
+        self.faults.clear();
+        self.reindex();
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The state.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub(crate) fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    /// Simulation time.
+    pub fn time(&self) -> SimTime {
+        self.state.time
+    }
+
+    /// Hash of the state.
+    pub fn hash(&self) -> u128 {
+        self.state.hash()
+    }
+
+    /// Living robots in the order of their coming.
+    pub fn robots(&self) -> impl Iterator<Item = &Robot> {
+        self.state.roster.order.iter().filter_map(|&number| self.state.roster.get(number))
+    }
+
+    /// The robot of this roster number.
+    pub fn robot(&self, number: u32) -> Option<&Robot> {
+        self.state.roster.get(number)
+    }
+
+    /// The pose of a robot.
+    pub fn pose(&self, name: &str) -> Option<Pose> {
+        self.state.pose(*self.state.roster.by_name.get(name)?)
+    }
+
+    /// Ticks of all robots so far.
+    pub fn robot_ticks(&self) -> u64 {
+        let living: u64 = self.state.chunks.iter().flatten().map(|chunk| chunk.robot_ticks).sum();
+        self.state.robot_ticks + living
+    }
+
+    /// Windows so far.
+    pub fn windows(&self) -> u64 {
+        self.state.windows
+    }
+
+    /// How many pairs could touch, and in how many islands robots live, as of the last coupling.
+    pub fn coupling(&self) -> (usize, usize) {
+        (self.coupling.pairs(), self.coupling.islands())
+    }
+
+    /// How many samples a sensor has made so far.
+    pub fn samples(&self, robot: &Robot, sensor: usize) -> u64 {
+        match robot.slots[sensor] {
+            slot if slot != crate::board::NOWHERE && !robot.cohort.layout.sensors[sensor].local => {
+                self.state.board.entries[slot as usize].samples
+            }
+            _ => self.state.chunk(robot.chunk).map_or(0, |chunk| chunk.samples(sensor)),
+        }
+    }
+}
+
+/// Copies every robot into a snapshot.
+fn fill(snapshot: &mut Snapshot, state: &State) {
+    let nobody = Seen {
+        key: 0,
+        robot: u32::MAX,
+        position_m: glam::DVec3::ZERO,
+        orientation: glam::DQuat::IDENTITY,
+        velocity_mps: glam::DVec3::ZERO,
+        angular_velocity_radps: glam::DVec3::ZERO,
+        radius_m: 0.0,
+    };
+    snapshot.robots.resize(state.roster.order.len(), nobody);
+    for chunk in state.chunks.iter().flatten() {
+        let radius_m = chunk.cohort.blueprint.shape.radius_m();
+        for lane in 0..chunk.len {
+            let number = chunk.robots[lane];
+            snapshot.robots[chunk.dense[lane] as usize] = Seen {
+                key: state.roster.get(number).map_or(0, |robot| robot.key),
+                robot: number,
+                position_m: body::vec3(&chunk.real, body::POSITION, lane),
+                orientation: body::orientation(&chunk.real, lane),
+                velocity_mps: body::vec3(&chunk.real, body::VELOCITY, lane),
+                angular_velocity_radps: body::vec3(&chunk.real, body::ANGULAR_VELOCITY, lane),
+                radius_m,
+            };
+        }
+    }
+}
+
+/// Sends a fresh sample through the modifiers and posts it unless it is lost.
+fn post(entry: &mut crate::board::Entry, robot: &Robot, index: u64, stamp: SimTime) {
+    let slot = &robot.cohort.blueprint.sensors[entry.owner.1 as usize];
+    let fields = slot.sensor.fields();
+    let mut first = 0;
+    let mut kept = true;
+    for (number, modifier) in slot.modifiers.iter().enumerate() {
+        let count = modifier.modifier.memory(fields);
+        kept &= modifier.modifier.modify(&mut Sample {
+            values: &mut entry.fresh,
+            fields,
+            memory: &mut entry.memory[first..first + count],
+            stream: random::combine(entry.stream, number as u64 + 1),
+            index,
+            period_s: slot.rate.period_s(),
+        });
+        first += count;
+    }
+    entry.samples += 1;
+    if kept {
+        std::mem::swap(&mut entry.values, &mut entry.fresh);
+        (entry.stamp, entry.index, entry.visible_at) = (Some(stamp), index, stamp + slot.latency);
+    }
+}
+
+/// Times the phases of a window.
+struct Watch<'a> {
+    clock: &'a dyn Clock,
+    last_ns: u64,
+    lap: usize,
+    laps_ns: [u64; PHASES.len()],
+}
+
+impl<'a> Watch<'a> {
+    fn new(clock: &'a dyn Clock) -> Self {
+        Self { clock, last_ns: clock.now_ns(), lap: 0, laps_ns: [0; PHASES.len()] }
+    }
+
+    fn lap(&mut self) -> u64 {
+        let now_ns = self.clock.now_ns();
+        let lap_ns = now_ns.saturating_sub(self.last_ns);
+        self.laps_ns[self.lap] = lap_ns;
+        self.last_ns = now_ns;
+        self.lap += 1;
+        lap_ns
+    }
+}

@@ -11,6 +11,7 @@ pub mod component;
 pub mod contact;
 mod couple;
 pub mod exec;
+pub mod expression;
 pub mod grid;
 mod hash;
 pub mod lanes;

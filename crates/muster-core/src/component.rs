@@ -402,6 +402,12 @@ pub trait Modifier: Send + Sync {
         0
     }
 
+    /// Whether it can serve a sensor with these fields; if not, what it expects.
+    fn check(&self, fields: &[Quantity]) -> Result<(), String> {
+        _ = fields;
+        Ok(())
+    }
+
     /// How much later samples become visible.
     fn delay(&self) -> SimTime {
         SimTime::ZERO

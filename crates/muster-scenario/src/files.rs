@@ -117,6 +117,18 @@ impl Files {
         finish(node, load)
     }
 
+    /// Reads a file named at a place in another file, as an `include` there would.
+    pub fn load_from(&mut self, name: &str, place: Place) -> Result<Node, Vec<Problem>> {
+        let mut load = Load::default();
+        if let Some(file) = self.list.get(place.file as usize)
+            && !file.path.starts_with(LIBRARY)
+        {
+            load.chain.push(Found::Disk(file.path.clone().into()));
+        }
+        let node = self.include(name, place, 0, &mut load);
+        finish(node, load)
+    }
+
     /// Reads a text and all it includes, as if it were the contents of the file `path`.
     pub fn load_text(&mut self, path: &str, text: &str) -> Result<Node, Vec<Problem>> {
         let mut load = Load::default();

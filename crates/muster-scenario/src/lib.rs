@@ -1,6 +1,15 @@
-//! Scenario text to model, with file and line in every error.
+//! Scenario text to model: files and includes, templates, layouts, typed blocks. Every problem has file and line, what
+//! was found, what was expected and the nearest match, and all problems of a scenario are found at once.
+//!
+//! It knows no component: kinds come in through a [`muster_core::component::Registry`], library files through
+//! [`files::Library`].
 
+pub mod build;
 pub mod files;
+pub mod layout;
 pub mod merge;
+mod robot;
+pub mod schema;
 pub mod template;
+pub mod text;
 pub mod yaml;

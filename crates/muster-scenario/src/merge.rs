@@ -5,17 +5,26 @@ use std::collections::BTreeMap;
 use muster_core::node::{Entry, Node, Value};
 
 /// `base` with everything that `over` writes: maps merge key by key, all else (lists too) is replaced, a key that
-/// `over` sets to null is deleted. An `over` that is null itself writes nothing. The keys of `base` keep their order,
+/// `over` sets to null is deleted. Two maps of different `kind` do not merge: the upper one replaces the lower.
+/// An `over` that is null itself writes nothing. The keys of `base` keep their order,
 /// new ones follow. While no key is null or changes between map and other value, the merging of three is associative.
 /// A null for a key that `base` lacks stays, so that a misspelt deletion is seen as an unknown key.
 pub fn merge(base: Node, over: Node) -> Node {
     match (base.value, over.value) {
         (value, Value::Null) => Node { value, place: base.place },
+        // another kind has other parameters: nothing of the old one may stay
+        (Value::Map(below), Value::Map(above)) if kind(&below).is_some_and(|old| kind(&above).is_some_and(|new| new != old)) => {
+            Node { value: Value::Map(above), place: over.place }
+        }
         (Value::Map(below), Value::Map(above)) => {
             Node { value: Value::Map(merge_entries(below, above)), place: over.place }
         }
         (_, value) => Node { value, place: over.place },
     }
+}
+
+fn kind(entries: &[Entry]) -> Option<&Value> {
+    entries.iter().find(|entry| entry.key == "kind").map(|entry| &entry.value.value)
 }
 
 fn merge_entries(below: Vec<Entry>, above: Vec<Entry>) -> Vec<Entry> {

@@ -1,0 +1,412 @@
+//! From a robot's text to a cohort: motion, drivers, sensors, frames, outline. Robots with equal text share one cohort.
+
+use crate::text::{At, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, ShapeText, That};
+use glam::DVec3;
+use muster_core::component::{Kind, Pose, Registry, Sense, Wind};
+use muster_core::contact::Shape;
+use muster_core::math;
+use muster_core::model::{Blueprint, Cohort, DriverSlot, Frame, Joint, ModifierSlot, Placement, SensorSlot};
+use muster_core::node::{Node, Place, Problems};
+use muster_core::spec::{Spec, below};
+use muster_core::time::{Rate, SimTime};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Sensors with `phase: spread` start at one of this many instants of their period.
+const SPREAD: usize = 8;
+
+/// The pose an `at` block means.
+pub(crate) fn at_pose(at: &At) -> Pose {
+    let orientation = match at.rpy_deg {
+        Some([roll, pitch, yaw]) => math::quat_from_rpy(roll.to_radians(), pitch.to_radians(), yaw.to_radians()),
+        None => math::quat_from_yaw(at.yaw_deg.to_radians()),
+    };
+    Pose { position_m: DVec3::from(at.xyz_m), orientation }
+}
+
+/// The outline a `shape` block means.
+pub(crate) fn shape_of(text: &ShapeText) -> Result<Shape, String> {
+    match (text.sphere_radius_m, text.box_size_m) {
+        (Some(radius_m), None) => Ok(Shape::Sphere { radius_m }),
+        (None, Some(size)) => Ok(Shape::Box { half_m: DVec3::from(size) * 0.5 }),
+        (None, None) => Ok(Shape::None),
+        _ => Err("one of sphere_radius_m, box_size_m, none: true".to_owned()),
+    }
+}
+
+/// What an expectation of this kind lacks.
+pub(crate) fn missing_of(text: &ExpectText) -> Option<&'static str> {
+    let robots = text.robot.is_some() || text.robots.is_some();
+    match text.that {
+        That::Arrived | That::NoContact if !robots => Some("robot or robots"),
+        That::MinDistance if !robots => Some("robots"),
+        That::MinDistance if text.at_least_m.is_none() => Some("at_least_m"),
+        That::Value if text.of.is_none() => Some("of"),
+        That::Value if text.min.is_none() && text.max.is_none() => Some("min or max"),
+        That::Holds if text.expression.is_none() => Some("expression"),
+        _ => None,
+    }
+}
+
+/// Makes cohorts, each once.
+pub(crate) struct RobotBuilder {
+    registry: Registry,
+    wind: Arc<dyn Wind>,
+    cohorts: BTreeMap<String, Arc<Cohort>>,
+    /// Where each cohort's drivers are written.
+    places: BTreeMap<String, (Place, String)>,
+}
+
+/// Where something is being read: its path, and the list of problems.
+struct Reading<'a> {
+    path: String,
+    problems: &'a mut Problems,
+}
+
+impl RobotBuilder {
+    pub(crate) fn new(registry: Registry, wind: Arc<dyn Wind>) -> Self {
+        Self { registry, wind, cohorts: BTreeMap::new(), places: BTreeMap::new() }
+    }
+
+    pub(crate) fn into_cohorts(self) -> BTreeMap<String, Arc<Cohort>> {
+        self.cohorts
+    }
+
+    /// The cohort of robot `i` of a count.
+    pub(crate) fn cohort(
+        &mut self,
+        node: &Node,
+        first: &RobotText,
+        i: usize,
+        path: &str,
+        problems: &mut Problems,
+    ) -> Option<Arc<Cohort>> {
+        let mut part = node.clone();
+        for own in ["name", "count", "layout", "at", "overrides", "velocity_mps", "speed_mps", "about"] {
+            part.take(own);
+        }
+        let spread = if spreads(&part) { i % SPREAD } else { 0 };
+        let key = format!("{part} phase {spread}");
+        if let Some(cohort) = self.cohorts.get(&key) {
+            return Some(Arc::clone(cohort));
+        }
+        // robots with text of their own are read anew; the first reading serves all others
+        let own = <RobotText as Spec>::read(node, path, &["include", "about"], &mut Problems::default());
+        let text = own.as_ref().unwrap_or(first);
+        let reading = &mut Reading { path: path.to_owned(), problems };
+        let blueprint = self.blueprint(text, spread, key.clone(), node.place, reading)?;
+        let cohort = Cohort::new(blueprint, &*self.wind);
+        self.places.insert(key.clone(), (node.place, path.to_owned()));
+        self.cohorts.insert(key, Arc::clone(&cohort));
+        Some(cohort)
+    }
+
+    fn blueprint(
+        &self,
+        text: &RobotText,
+        spread: usize,
+        key: String,
+        place: Place,
+        reading: &mut Reading<'_>,
+    ) -> Option<Blueprint> {
+        let frames = self.frames(text, place, reading);
+        let (motion_kind, motion, rate) = self.motion(text, reading)?;
+        let roles = [("driver", &text.driver), ("controller", &text.controller)];
+        let drivers: Vec<Option<DriverSlot>> = roles
+            .into_iter()
+            .filter_map(|(role, block)| block.as_ref().map(|block| (role, &block.0)))
+            .map(|(role, node)| self.driver(role, node, rate, reading))
+            .collect();
+        let sensors: Vec<Option<SensorSlot>> = text
+            .sensors
+            .0
+            .iter()
+            .map(|(name, block)| self.sensor(name, &block.0, (rate, spread), &frames, reading))
+            .collect();
+        let shape = shape_of(&text.shape).map_err(|expected| {
+            let path = below(&reading.path, "shape");
+            reading.problems.error(place, &path, "several shapes", expected);
+        });
+        let blueprint = Blueprint {
+            kind: text.kind.clone().unwrap_or_else(|| motion_kind.to_owned()),
+            motion_kind,
+            motion,
+            rate,
+            drivers: drivers.into_iter().collect::<Option<_>>()?,
+            sensors: sensors.into_iter().collect::<Option<_>>()?,
+            frames,
+            shape: shape.ok()?,
+            friction: text.shape.friction,
+            restitution: text.shape.restitution,
+            key,
+        };
+        self.check(&blueprint, place, reading).then_some(blueprint)
+    }
+
+    fn motion(
+        &self,
+        text: &RobotText,
+        reading: &mut Reading<'_>,
+    ) -> Option<(&'static str, Arc<dyn muster_core::component::Motion>, Rate)> {
+        let (node, path) = (&text.motion.0, below(&reading.path, "motion"));
+        let also: Vec<&str> = MotionText::FIELDS.iter().map(|field| field.name).collect();
+        let (kind, made) = make(self.registry.motions, "a motion", node, &path, &also, reading.problems)?;
+        let common = common::<MotionText>(node, &path, kind.fields, reading.problems)?;
+        let rate = rate_of(common.rate_hz, node, &path, reading.problems)?;
+        Some((kind.name, made?, rate))
+    }
+
+    fn driver(&self, role: &str, node: &Node, ticks: Rate, reading: &mut Reading<'_>) -> Option<DriverSlot> {
+        let path = below(&reading.path, role);
+        let also: Vec<&str> = DriverText::FIELDS.iter().map(|field| field.name).collect();
+        let (kind, made) = make(self.registry.drivers, "a driver", node, &path, &also, reading.problems)?;
+        let common = common::<DriverText>(node, &path, kind.fields, reading.problems)?;
+        let rate = slower_than(ticks, common.rate_hz, node, &path, reading.problems)?;
+        Some(DriverSlot { name: role.to_owned(), kind: kind.name, driver: made?, rate })
+    }
+
+    fn sensor(
+        &self,
+        name: &str,
+        node: &Node,
+        (ticks, spread): (Rate, usize),
+        frames: &[Frame],
+        reading: &mut Reading<'_>,
+    ) -> Option<SensorSlot> {
+        let path = below(&below(&reading.path, "sensors"), name);
+        let also: Vec<&str> = SensorText::FIELDS.iter().map(|field| field.name).collect();
+        let (kind, made) = make(self.registry.sensors, "a sensor", node, &path, &also, reading.problems)?;
+        let common = common::<SensorText>(node, &path, kind.fields, reading.problems)?;
+        let sensor = made?;
+        let rate_hz = common.rate_hz.unwrap_or_else(|| sensor.default_rate_hz());
+        let rate = match sensor.sense() {
+            Sense::Own(_) => slower_than(ticks, rate_hz, node, &path, reading.problems)?,
+            Sense::World(_) => rate_of(rate_hz, node, &path, reading.problems)?,
+        };
+        let modifiers = self.modifiers(&common, sensor.fields(), node, &path, reading.problems)?;
+        let delays = modifiers.iter().fold(SimTime::ZERO, |sum, slot| sum + slot.modifier.delay());
+        let frame = match &common.frame {
+            None => None,
+            Some(name) => match frames.iter().position(|frame| frame.name == *name) {
+                Some(index) => Some(index),
+                None => {
+                    let names = frames.iter().map(|frame| frame.name.as_str());
+                    reading.problems.unknown(node.place, &below(&path, "frame"), name, "a frame", names);
+                    return None;
+                }
+            },
+        };
+        let phase = match common.phase {
+            Phase::Aligned => SimTime::ZERO,
+            Phase::Spread => spread_phase(rate, ticks, spread),
+        };
+        Some(SensorSlot {
+            name: name.to_owned(),
+            kind: kind.name,
+            sensor,
+            rate,
+            phase,
+            latency: SimTime::from_s(common.latency_ms * 1e-3) + delays,
+            frame,
+            mount: at_pose(&common.at),
+            modifiers,
+        })
+    }
+
+    fn modifiers(
+        &self,
+        common: &SensorText,
+        fields: &[muster_core::lanes::Quantity],
+        node: &Node,
+        path: &str,
+        problems: &mut Problems,
+    ) -> Option<Vec<ModifierSlot>> {
+        let made: Vec<Option<ModifierSlot>> = common
+            .modifiers
+            .iter()
+            .enumerate()
+            .map(|(at, block)| {
+                let path = format!("{path}.modifiers[{at}]");
+                let (kind, made) =
+                    make(self.registry.modifiers, "a modifier", &block.0, &path, &["kind"], problems)?;
+                let modifier = made?;
+                if let Err(expected) = modifier.check(fields) {
+                    let place = if block.0.place.line > 0 { block.0.place } else { node.place };
+                    problems.error(place, &path, "a field this sensor does not have", expected);
+                    return None;
+                }
+                Some(ModifierSlot { kind: kind.name, modifier })
+            })
+            .collect();
+        made.into_iter().collect()
+    }
+
+    fn frames(&self, text: &RobotText, place: Place, reading: &mut Reading<'_>) -> Vec<Frame> {
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut waiting: Vec<&(String, FrameText)> = text.frames.0.iter().collect();
+        // parents first, whatever order they are written in
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            waiting.retain(|(name, frame)| {
+                let parent = frame.parent.as_ref().map(|parent| frames.iter().position(|known| known.name == *parent));
+                let Some(parent) = parent.map_or(Some(None), |found| found.map(Some)) else { return true };
+                frames.push(Frame {
+                    name: name.clone(),
+                    parent,
+                    pose: at_pose(&frame.at),
+                    joint: joint_of(frame),
+                });
+                false
+            });
+            if waiting.len() == before {
+                for (name, frame) in waiting {
+                    let path = format!("{}.frames.{name}.parent", reading.path);
+                    let found = frame.parent.clone().unwrap_or_default();
+                    let names = frames.iter().map(|frame| frame.name.as_str());
+                    reading.problems.unknown(place, &path, &found, "a frame that does not hang on this one", names);
+                }
+                break;
+            }
+        }
+        frames
+    }
+
+    /// What no single block shows: inputs that do not exist, ticks too coarse for the outline.
+    fn check(&self, blueprint: &Blueprint, place: Place, reading: &mut Reading<'_>) -> bool {
+        let inputs = blueprint.motion.inputs();
+        let mut fits = true;
+        for slot in &blueprint.drivers {
+            for wanted in slot.driver.commands() {
+                if !inputs.iter().any(|input| input.name == *wanted) {
+                    let path = below(&reading.path, &slot.name);
+                    let names: Vec<&str> = inputs.iter().map(|input| input.name).collect();
+                    let found = format!("{:?}, which commands {wanted}", slot.kind);
+                    let expected = format!("a driver for motion {:?} (inputs: {})", blueprint.motion_kind, names.join(", "));
+                    reading.problems.error(place, &path, found, expected);
+                    fits = false;
+                }
+            }
+        }
+        let step_m = blueprint.motion.speed_max_mps() * blueprint.rate.period_s();
+        if blueprint.shape != Shape::None && step_m > blueprint.shape.inner_radius_m() {
+            let least_hz = blueprint.motion.speed_max_mps() / blueprint.shape.inner_radius_m().max(1e-9);
+            reading.problems.error_with_hint(
+                place,
+                &below(&reading.path, "motion.rate_hz"),
+                format!("{} Hz: up to {step_m:.3} m a tick, further than the outline is thick", blueprint.rate.hz()),
+                format!("at least {:.0} Hz, or a lower speed_max_mps", least_hz.ceil()),
+                Some("else robots could pass through walls".to_owned()),
+            );
+            fits = false;
+        }
+        fits
+    }
+
+    /// Every sensor a driver reads exists and is of the right kind.
+    pub(crate) fn check_subscriptions(&self, robots: &[Placement], problems: &mut Problems) {
+        let by_name: BTreeMap<&str, &Placement> = robots.iter().map(|robot| (robot.name.as_str(), robot)).collect();
+        for cohort in self.cohorts.values() {
+            let (place, path) = self.places.get(&cohort.blueprint.key).cloned().unwrap_or_default();
+            for slot in &cohort.blueprint.drivers {
+                for wanted in slot.driver.subscriptions() {
+                    let (owner, sensor) = match wanted.path.split_once('.') {
+                        Some((robot, sensor)) => (by_name.get(robot).map(|placed| &placed.cohort.blueprint), sensor),
+                        None => (Some(&cohort.blueprint), wanted.path.as_str()),
+                    };
+                    let found = owner.and_then(|blueprint| blueprint.sensor(sensor));
+                    let fits = found.is_some_and(|found| wanted.kind.is_empty() || found.kind == wanted.kind);
+                    if fits || (found.is_none() && wanted.optional) {
+                        continue;
+                    }
+                    let path = below(&path, &slot.name);
+                    let what = match found {
+                        Some(found) => format!("sensor {:?} of kind {:?}", wanted.path, found.kind),
+                        None => format!("no sensor {:?}", wanted.path),
+                    };
+                    let expected = format!("a sensor {:?} of kind {:?} for driver {:?}", wanted.path, wanted.kind, slot.kind);
+                    problems.error(place, &path, what, expected);
+                }
+            }
+        }
+    }
+}
+
+fn spreads(node: &Node) -> bool {
+    let sensors = node.get("sensors").and_then(Node::entries).unwrap_or_default();
+    sensors.iter().any(|entry| entry.value.get("phase").and_then(Node::text) == Some(Phase::Spread.word()))
+}
+
+/// The phase of bucket `spread`, on the lattice of the robot's ticks.
+fn spread_phase(rate: Rate, ticks: Rate, spread: usize) -> SimTime {
+    let raw = SimTime::from_ns(rate.period().ns() * spread as u64 / SPREAD as u64);
+    ticks.time_of(ticks.first_at_or_after(raw))
+}
+
+fn joint_of(frame: &FrameText) -> Joint {
+    let axis = |axis: [f64; 3]| DVec3::from(axis).normalize_or(DVec3::Z);
+    match (frame.turn, frame.slide) {
+        (Some(turn), _) => Joint::Turn(axis(turn)),
+        (None, Some(slide)) => Joint::Slide(axis(slide)),
+        (None, None) => Joint::Fixed,
+    }
+}
+
+type Made<T> = (&'static Kind<T>, Option<Arc<T>>);
+
+/// Finds the kind a block names and lets it read the block.
+fn make<T: ?Sized>(
+    kinds: &'static [Kind<T>],
+    what: &str,
+    node: &Node,
+    path: &str,
+    also: &[&str],
+    problems: &mut Problems,
+) -> Option<Made<T>> {
+    let kind_node = node.get("kind")?;
+    let name = kind_node.text()?;
+    match kinds.iter().find(|kind| kind.name == name) {
+        Some(kind) => Some((kind, (kind.build)(node, path, also, problems))),
+        None => {
+            let path = below(path, "kind");
+            problems.unknown(kind_node.place, &path, name, what, kinds.iter().map(|kind| kind.name));
+            None
+        }
+    }
+}
+
+/// Reads the fields every component of a family has, passing over those of its kind.
+fn common<T: Spec>(
+    node: &Node,
+    path: &str,
+    fields: &'static [muster_core::spec::Field],
+    problems: &mut Problems,
+) -> Option<T> {
+    let also: Vec<&str> = fields.iter().map(|field| field.name).collect();
+    let mut own = node.clone();
+    // unknown keys were noted when the kind read its own
+    if let muster_core::node::Value::Map(entries) = &mut own.value {
+        entries.retain(|entry| T::FIELDS.iter().any(|field| field.name == entry.key));
+    }
+    T::read(&own, path, &also, problems)
+}
+
+fn rate_of(hz: f64, node: &Node, path: &str, problems: &mut Problems) -> Option<Rate> {
+    let rate = Rate::from_hz(hz);
+    if rate.is_none() {
+        let place = node.get("rate_hz").map_or(node.place, |rate| rate.place);
+        let expected = format!("more than 0 and at most {} Hz", Rate::MAX_HZ);
+        problems.error(place, &below(path, "rate_hz"), format!("{hz}"), expected);
+    }
+    rate
+}
+
+fn slower_than(ticks: Rate, hz: f64, node: &Node, path: &str, problems: &mut Problems) -> Option<Rate> {
+    let rate = rate_of(hz, node, path, problems)?;
+    if rate.hz() <= ticks.hz() {
+        return Some(rate);
+    }
+    let place = node.get("rate_hz").map_or(node.place, |rate| rate.place);
+    let expected = format!("at most the robot's {} ticks a second (motion.rate_hz)", ticks.hz());
+    problems.error(place, &below(path, "rate_hz"), format!("{hz} Hz"), expected);
+    None
+}

@@ -1,0 +1,488 @@
+//! What a scenario file may say, as typed blocks. The JSON schema, the errors and `muster list` come from these same
+//! types.
+
+use crate::layout::Layout;
+use muster_core::node::{Node, Problems};
+use muster_core::spec::{Parameter, Schema};
+use muster_core::{choice, spec};
+
+spec! {
+    /// Where something is: position and heading, or full orientation.
+    pub struct At {
+        /// Position.
+        xyz_m: [f64; 3] = [0.0; 3];
+        /// Heading.
+        yaw_deg: f64 = 0.0;
+        /// Roll, pitch and yaw about fixed axes (REP-103); replaces `yaw_deg`.
+        rpy_deg: Option<[f64; 3]>;
+    }
+}
+
+spec! {
+    /// Geodetic position of the world's origin (WGS84).
+    pub struct OriginText {
+        /// Latitude.
+        latitude_deg: f64 = 47.3977, in -90..=90;
+        /// Longitude.
+        longitude_deg: f64 = 8.5456, in -180..=180;
+        /// Altitude.
+        altitude_m: f64 = 488.0, in -500..=9000;
+    }
+}
+
+spec! {
+    /// Wind: a mean, and perhaps gusts.
+    pub struct WindText {
+        /// Mean wind in the world frame.
+        mean_mps: [f64; 3] = [0.0; 3];
+        /// Gusts: `kind` and the parameters of a wind kind.
+        gusts: Option<Gusts>;
+    }
+}
+
+/// The text of a gust block; read by the wind kind it names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gusts(pub Node);
+
+spec! {
+    /// Something solid that never moves: a box, a ball or a plane.
+    pub struct ObstacleText {
+        /// A box: its length, width and height.
+        box_size_m: Option<[f64; 3]>, in 0.0..=1e6;
+        /// A ball: its radius.
+        sphere_radius_m: Option<f64>, in 0.0..=1e6;
+        /// The plane through `at` whose normal is its z axis.
+        plane: bool = false;
+        /// Where its centre is.
+        at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
+        /// Coefficient of friction.
+        friction: f64 = 0.6, in 0.0..=10.0;
+        /// Coefficient of restitution.
+        restitution: f64 = 0.2, in 0.0..=1.0;
+    }
+}
+
+/// A map whose keys the user chooses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named<T>(pub Vec<(String, T)>);
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Parameter> Parameter for Named<T> {
+    fn schema(min: f64, max: f64) -> Schema {
+        Schema::MapOf(Box::new(T::schema(min, max)))
+    }
+
+    fn read(node: &Node, path: &str, limits: (f64, f64), problems: &mut Problems) -> Option<Self> {
+        let Some(entries) = node.entries() else {
+            problems.error(node.place, path, node.found(), Self::schema(limits.0, limits.1).type_name());
+            return None;
+        };
+        let read: Vec<Option<(String, T)>> = entries
+            .iter()
+            .map(|entry| {
+                let value = T::read(&entry.value, &muster_core::spec::below(path, &entry.key), limits, problems);
+                value.map(|value| (entry.key.clone(), value))
+            })
+            .collect();
+        read.into_iter().collect::<Option<Vec<_>>>().map(Self)
+    }
+
+    fn show(&self) -> String {
+        let shown: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}: {}", value.show())).collect();
+        format!("{{{}}}", shown.join(", "))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+spec! {
+    /// The world around the robots.
+    pub struct WorldText {
+        /// Gravity in the world frame.
+        gravity_mps2: [f64; 3] = [0.0, 0.0, -9.80665];
+        /// Where the origin is on the earth.
+        origin: OriginText = OriginText { latitude_deg: 47.3977, longitude_deg: 8.5456, altitude_m: 488.0 };
+        /// Air pressure at mean sea level.
+        sea_level_pressure_pa: f64 = 101325.0, in 50000..=150000;
+        /// Air temperature at mean sea level.
+        sea_level_temperature_c: f64 = 15.0, in -90..=60;
+        /// Wind.
+        wind: WindText = WindText { mean_mps: [0.0; 3], gusts: None };
+        /// A solid ground at z = 0.
+        ground: bool = true;
+        /// What stands in the world, by name.
+        obstacles: Named<ObstacleText> = Named::default();
+    }
+}
+
+choice! {
+    /// Which phase comes first.
+    pub enum Order {
+        /// Drivers act before the first tick (Gazebo).
+        LogicFirst = "logic_first",
+        /// Physics moves first, then drivers and sensors (SwarmSimX).
+        Ssx = "ssx"
+    }
+}
+
+choice! {
+    /// What runs beside the loop.
+    pub enum Async { None = "none", Messages = "messages", Events = "events", Both = "both" }
+}
+
+/// A number of threads, or a thread for each robot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// As many as the machine has cores.
+    Auto,
+    /// This many.
+    Count(usize),
+    /// One for each robot that has a driver or a sensor.
+    PerRobot,
+}
+
+impl Parameter for Threads {
+    fn schema(_: f64, _: f64) -> Schema {
+        Schema::Either(vec![Schema::Integer { min: 1.0, max: 1024.0 }, Schema::Choice(&["auto", "per_robot"])])
+    }
+
+    fn read(node: &Node, path: &str, limits: (f64, f64), problems: &mut Problems) -> Option<Self> {
+        match (&node.value, node.text()) {
+            (muster_core::node::Value::Integer(count @ 1..=1024), _) => Some(Self::Count(*count as usize)),
+            (_, Some("auto")) => Some(Self::Auto),
+            (_, Some("per_robot")) => Some(Self::PerRobot),
+            _ => {
+                problems.error(node.place, path, node.found(), Self::schema(limits.0, limits.1).type_name());
+                None
+            }
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Auto => "auto".to_owned(),
+            Self::Count(count) => count.to_string(),
+            Self::PerRobot => "per_robot".to_owned(),
+        }
+    }
+}
+
+/// A real-time factor: a number, or as fast as possible.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rtf {
+    /// So many simulated seconds a second.
+    Factor(f64),
+    /// As fast as the machine allows.
+    Max,
+}
+
+impl Parameter for Rtf {
+    fn schema(_: f64, _: f64) -> Schema {
+        Schema::Either(vec![Schema::Number { min: 0.001, max: 1e6 }, Schema::Choice(&["max"])])
+    }
+
+    fn read(node: &Node, path: &str, limits: (f64, f64), problems: &mut Problems) -> Option<Self> {
+        if node.text() == Some("max") {
+            return Some(Self::Max);
+        }
+        if let muster_core::node::Value::Number(_) | muster_core::node::Value::Integer(_) = node.value {
+            return f64::read(node, path, (0.001, 1e6), problems).map(Self::Factor);
+        }
+        problems.error(node.place, path, node.found(), Self::schema(limits.0, limits.1).type_name());
+        None
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Factor(factor) => factor.to_string(),
+            Self::Max => "max".to_owned(),
+        }
+    }
+}
+
+spec! {
+    /// How a scenario runs.
+    pub struct RunText {
+        /// How long to simulate.
+        for_s: f64 = 10.0, in 0.0..=1e9;
+        /// Seed of all random numbers.
+        seed: u64 = 1;
+        /// Longest window.
+        window_ms: f64 = 20.0, in 0.001..=1e6;
+        /// Real-time factor.
+        rtf: Rtf = Rtf::Max;
+        /// Threads.
+        threads: Threads = Threads::Auto;
+        /// Which phase comes first.
+        order: Order = Order::LogicFirst;
+        /// What runs beside the loop.
+        asynchronous: Async = Async::Both;
+        /// How often the states of all robots are published to those who listen; 0 for never.
+        states_hz: f64 = 0.0, in 0.0..=1000;
+        /// Wall-clock time after which the run is given up.
+        timeout_s: Option<f64>, in 0.0..=1e9;
+    }
+}
+
+choice! {
+    /// When sensors of equal rate measure.
+    pub enum Phase {
+        /// All at once.
+        Aligned = "aligned",
+        /// Spread over the period, robot by robot.
+        Spread = "spread"
+    }
+}
+
+spec! {
+    /// What every sensor has, beside the parameters of its kind.
+    pub struct SensorText {
+        /// Which kind of sensor.
+        kind: String;
+        /// How often it measures; its kind has a default.
+        rate_hz: Option<f64>, in 0.000001..=1000000;
+        /// When sensors of equal rate measure.
+        phase: Phase = Phase::Aligned;
+        /// How long a sample takes to become visible.
+        latency_ms: f64 = 0.0, in 0.0..=1e6;
+        /// Where it sits, relative to its frame.
+        at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
+        /// The frame it sits on; the body if none.
+        frame: Option<String>;
+        /// What happens to its samples, in this order.
+        modifiers: Vec<Component> = Vec::new();
+    }
+}
+
+spec! {
+    /// What every driver has, beside the parameters of its kind.
+    pub struct DriverText {
+        /// Which kind of driver.
+        kind: String;
+        /// How often it is called.
+        rate_hz: f64 = 50.0, in 0.000001..=1000000;
+    }
+}
+
+spec! {
+    /// What every motion has, beside the parameters of its kind.
+    pub struct MotionText {
+        /// Which kind of motion.
+        kind: String;
+        /// Ticks a second.
+        rate_hz: f64 = 1000.0, in 0.000001..=1000000;
+    }
+}
+
+/// A block that names its kind; read by that kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component(pub Node);
+
+macro_rules! raw_block {
+    ($($name:ident => $schema:expr),*) => {$(
+        impl Parameter for $name {
+            fn schema(_: f64, _: f64) -> Schema {
+                $schema
+            }
+
+            fn read(node: &Node, path: &str, limits: (f64, f64), problems: &mut Problems) -> Option<Self> {
+                if node.get("kind").and_then(Node::text).is_some() {
+                    return Some(Self(node.clone()));
+                }
+                let found = node.get("kind").map_or_else(|| node.found(), Node::found);
+                problems.error(node.place, path, found, Self::schema(limits.0, limits.1).type_name());
+                None
+            }
+
+            fn show(&self) -> String {
+                self.0.to_string()
+            }
+        }
+    )*};
+}
+
+use muster_core::spec::Spec;
+
+raw_block!(
+    Gusts => Schema::KindOf { registry: "winds", common: &[] },
+    Component => Schema::KindOf { registry: "modifiers", common: &[] },
+    SensorBlock => Schema::KindOf { registry: "sensors", common: SensorText::FIELDS },
+    DriverBlock => Schema::KindOf { registry: "drivers", common: DriverText::FIELDS },
+    MotionBlock => Schema::KindOf { registry: "motions", common: MotionText::FIELDS }
+);
+
+/// The text of a sensor block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SensorBlock(pub Node);
+
+/// The text of a driver block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriverBlock(pub Node);
+
+/// The text of a motion block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MotionBlock(pub Node);
+
+spec! {
+    /// A named frame on a robot.
+    pub struct FrameText {
+        /// The frame it hangs on; the body if none.
+        parent: Option<String>;
+        /// Where it is relative to its parent.
+        at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
+        /// Axis about which it turns.
+        turn: Option<[f64; 3]>;
+        /// Axis along which it slides.
+        slide: Option<[f64; 3]>;
+    }
+}
+
+spec! {
+    /// The outline of a robot for contacts: a ball, a box, or nothing.
+    pub struct ShapeText {
+        /// A ball: its radius.
+        sphere_radius_m: Option<f64>, in 0.0..=1e6;
+        /// A box: its length, width and height.
+        box_size_m: Option<[f64; 3]>, in 0.0..=1e6;
+        /// True: touches nothing.
+        none: bool = false;
+        /// Coefficient of friction.
+        friction: f64 = 0.6, in 0.0..=10.0;
+        /// Coefficient of restitution.
+        restitution: f64 = 0.2, in 0.0..=1.0;
+    }
+}
+
+spec! {
+    /// One robot, or `count` of them.
+    pub struct RobotText {
+        /// Its name; `{i}` counts from 0.
+        name: String;
+        /// A robot of the library (`robots/KIND.yaml`) or a file; keys written here override it.
+        kind: Option<String>;
+        /// How many.
+        count: usize = 1, in 0..=10000000;
+        /// Where the robots of a count stand.
+        layout: Option<Layout>;
+        /// Where it stands; relative to the layout's places if there is a layout.
+        at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
+        /// Initial velocity in the world frame.
+        velocity_mps: [f64; 3] = [0.0; 3];
+        /// Initial speed along its heading.
+        speed_mps: f64 = 0.0;
+        /// How it moves.
+        motion: MotionBlock;
+        /// Who decides what it does.
+        driver: Option<DriverBlock>;
+        /// Who turns setpoints into actuator commands.
+        controller: Option<DriverBlock>;
+        /// What it measures, by name.
+        sensors: Named<SensorBlock> = Named::default();
+        /// Frames on it, by name.
+        frames: Named<FrameText> = Named::default();
+        /// Its outline for contacts.
+        shape: ShapeText = ShapeText { sphere_radius_m: None, box_size_m: None, none: true, friction: 0.6, restitution: 0.2 };
+        /// Overrides for single robots of a count, by name or number.
+        overrides: Node;
+    }
+}
+
+spec! {
+    /// A named group of robots with relations among them.
+    pub struct CompoundText {
+        /// Names of its members: robots or compounds.
+        members: Vec<String>;
+        /// Relations: subject, verb, object.
+        relations: Vec<[String; 3]> = Vec::new();
+    }
+}
+
+choice! {
+    /// What is expected.
+    pub enum That {
+        /// The robots' drivers say they arrived.
+        Arrived = "arrived",
+        /// The robots touch nothing.
+        NoContact = "no_contact",
+        /// No two of the robots come nearer than a distance.
+        MinDistance = "min_distance",
+        /// A property is in a range at a time.
+        Value = "value",
+        /// An expression over properties holds.
+        Holds = "holds"
+    }
+}
+
+spec! {
+    /// Something the run is judged by.
+    pub struct ExpectText {
+        /// What is expected.
+        that: That;
+        /// The robot; `*` matches any text.
+        robot: Option<String>;
+        /// The robots; `*` matches any text.
+        robots: Option<String>;
+        /// Arrived: until when.
+        within_s: Option<f64>, in 0.0..=1e9;
+        /// Minimum distance between centres.
+        at_least_m: Option<f64>, in 0.0..=1e9;
+        /// Value: the property, `robot.property[index]`.
+        of: Option<String>;
+        /// Value: least.
+        min: Option<f64>;
+        /// Value: most.
+        max: Option<f64>;
+        /// Value, holds: when; at the end if not given.
+        at_s: Option<f64>, in 0.0..=1e9;
+        /// Holds: from when on it must always hold.
+        from_s: Option<f64>, in 0.0..=1e9;
+        /// Holds: the expression, for example `scout0.position_m[2] > 1`.
+        expression: Option<String>;
+    }
+}
+
+spec! {
+    /// A scenario file.
+    pub struct ScenarioText {
+        /// Format version.
+        muster: u32 = 1, in 1..=1;
+        /// What it shows, for people.
+        about: String = String::new();
+        /// The world around the robots.
+        world: WorldText = default_world();
+        /// How it runs.
+        run: RunText = default_run();
+        /// The robots.
+        robots: Vec<Node> = Vec::new();
+        /// Named groups, by name.
+        compounds: Named<CompoundText> = Named::default();
+        /// Pairs of properties that are one: the first name means the second's variable.
+        share: Vec<[String; 2]> = Vec::new();
+        /// What the run is judged by.
+        expect: Vec<ExpectText> = Vec::new();
+    }
+}
+
+fn default_of<T: Spec>() -> T {
+    let mut problems = Problems::default();
+    let read = <T as Spec>::read(&Node::default(), "", &[], &mut problems);
+    match read {
+        Some(value) => value,
+        None => unreachable!("every field of this block has a default: {:?}", problems.list()),
+    }
+}
+
+fn default_world() -> WorldText {
+    default_of()
+}
+
+fn default_run() -> RunText {
+    default_of()
+}

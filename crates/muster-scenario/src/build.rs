@@ -146,19 +146,18 @@ fn lay_over(node: &mut Node, path: &str, value: &Node) -> Result<(), String> {
 }
 
 fn enter<'a>(node: &'a mut Node, part: &str) -> Option<&'a mut Node> {
-    if part.is_empty() {
+    if part.is_empty() || matches!(node.value, Value::Bool(_) | Value::Integer(_) | Value::Number(_) | Value::Text(_)) {
         return None;
     }
-    if let Value::List(items) = &mut node.value {
-        let index = part.trim_start_matches('[').trim_end_matches(']').parse::<usize>().ok();
-        let found = items.iter().position(|item| item.get("name").and_then(Node::text) == Some(part));
-        return items.get_mut(index.or(found)?);
-    }
-    node.entries()?;
-    if node.get(part).is_none() {
+    if !matches!(node.value, Value::List(_)) && node.get(part).is_none() {
         node.set(part, Node::default());
     }
     match &mut node.value {
+        Value::List(items) => {
+            let index = part.trim_start_matches('[').trim_end_matches(']').parse::<usize>().ok();
+            let found = items.iter().position(|item| item.get("name").and_then(Node::text) == Some(part));
+            items.get_mut(index.or(found)?)
+        }
         Value::Map(entries) => entries.iter_mut().find(|entry| entry.key == part).map(|entry| &mut entry.value),
         _ => None,
     }

@@ -246,10 +246,11 @@ impl Errors {
 /// Rounds to multiples of `lsb` and limits to ±`limit`, where these are not 0.
 #[inline(always)]
 fn digitise(columns: &mut [Column], lsb: f64, limit: f64, lanes: usize) {
+    let per_lsb = 1.0 / lsb;
     for column in columns {
         if lsb > 0.0 {
             for value in &mut column[..lanes] {
-                *value = math::round_nearest(*value / lsb) * lsb;
+                *value = math::round_nearest(*value * per_lsb) * lsb;
             }
         }
         if limit > 0.0 {

@@ -315,8 +315,8 @@ mod tests {
     #[test]
     #[ignore = "a measurement of speed, for release builds"]
     fn time_of_a_look() {
-        // ten neighbours each: a layer of 5 m height
-        let world = world(10_000, 0, 100.0 * 2.8, 5.0);
+        // about ten neighbours each
+        let world = world(10_000, 0, 165.0, 5.0);
         let sensor: Neighbours = defaults();
         let mut sample = Vec::with_capacity(sensor.capacity(10_000));
         let mut total = 0;

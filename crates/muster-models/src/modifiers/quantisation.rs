@@ -134,7 +134,7 @@ mod tests {
         let (min, max) = (("min", Value::Integer(1)), ("max", Value::Integer(0)));
         assert!(made(&[]).is_none());
         assert!(made(&[step, bits.clone()]).is_none());
-        assert!(made(&[bits.clone()]).is_none());
+        assert!(made(std::slice::from_ref(&bits)).is_none());
         assert!(made(&[bits, min, max]).is_none());
     }
 }

@@ -287,7 +287,7 @@ mod tests {
     /// `count` samples of one robot after another, one axis.
     fn record(imu: &Imu, bench: &mut Bench, axis: usize, count: usize) -> Vec<Vec<f64>> {
         bench.start(imu);
-        let mut records = vec![Vec::with_capacity(count); LANES];
+        let mut records = vec![Vec::new(); LANES];
         for _ in 0..count {
             bench.measure(imu);
             for (record, value) in records.iter_mut().zip(bench.sample[axis]) {
@@ -373,7 +373,7 @@ mod tests {
         for (rate_hz, axis, expected) in [(50.0, 1, 0.03), (200.0, 1, 0.03), (50.0, 5, 0.004)] {
             let imu = Imu { accel_walk_mps3_per_sqrt_hz: 0.03, gyro_walk_radps2_per_sqrt_hz: 0.004, ..defaults() };
             for seconds in [4.0, 16.0_f64] {
-                let ends = (0..60).flat_map(|seed| {
+                let ends = (0..200).flat_map(|seed| {
                     let mut bench = Bench::new(&imu, rate_hz);
                     bench.streams.iter_mut().for_each(|stream| *stream ^= seed << 32);
                     let records = record(&imu, &mut bench, axis, (seconds * rate_hz) as usize);
@@ -381,7 +381,7 @@ mod tests {
                 });
                 let std = deviation(ends);
                 let expected = expected * seconds.sqrt();
-                assert!((std / expected - 1.0).abs() < 0.08, "{rate_hz} Hz, {seconds} s: {std}, expected {expected}");
+                assert!((std / expected - 1.0).abs() < 0.05, "{rate_hz} Hz, {seconds} s: {std}, expected {expected}");
             }
         }
     }

@@ -12,7 +12,8 @@
 //! random walk the value of the line of slope +½ at 3 s.
 //!
 //! All errors are off by default. Numbers like those of an InvenSense MPU-6000 at ±16 g and ±2000 °/s (product
-//! specification 3.4; the random walks are not in it and only typical of such parts):
+//! specification 3.4; the random walks and the biases at the start are not from it, only typical of such parts after
+//! a calibration):
 //!
 //! ```yaml
 //! imu:

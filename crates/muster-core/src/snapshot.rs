@@ -83,6 +83,15 @@ impl Snapshot {
         Self { time: SimTime::ZERO, robots: Vec::new(), environment, grids: Vec::new(), grid_of_obstacles }
     }
 
+    /// A world of these robots at the start of time, with the search within these radii (ascending, without repeats)
+    /// prepared. For trying out a sensor by itself.
+    pub fn of(environment: Arc<Environment>, robots: Vec<Seen>, radii_m: &[f64]) -> Self {
+        let obstacles = Arc::new(Obstacles::new(&environment));
+        let mut snapshot = Self { robots, ..Self::new(environment, obstacles) };
+        snapshot.index(radii_m);
+        snapshot
+    }
+
     /// Prepares the search within these radii (ascending, without repeats).
     pub(crate) fn index(&mut self, radii_m: &[f64]) {
         self.grids.resize_with(radii_m.len(), Default::default);

@@ -1,0 +1,149 @@
+//! What happens to measurements between sensor and software: one file for each kind, and the table of them all.
+//!
+//! Modifiers act in the order written, so noise before saturation stays within the range and noise after it does not.
+//! With none, samples arrive as the sensor made them. Random numbers come from the modifier's own stream at the number
+//! of the sample.
+
+pub mod delay;
+pub mod dropout;
+pub mod gaussian_noise;
+pub mod quantisation;
+pub mod saturation;
+
+use muster_core::component::{Kind, Modifier};
+use muster_core::lanes::Quantity;
+use muster_core::node::{Node, Problems};
+use muster_core::random::Stream;
+use muster_core::spec::Spec;
+use std::sync::Arc;
+
+/// Every built-in modifier. Adding one is a file and a row.
+pub const MODIFIERS: &[Kind<dyn Modifier>] =
+    &[delay::KIND, dropout::KIND, gaussian_noise::KIND, quantisation::KIND, saturation::KIND];
+
+/// The field that is a quaternion: not four numbers of their own.
+const ORIENTATION: &str = "orientation";
+
+/// Fields that are names, not measurements.
+const LABELS: [&str; 2] = ["id", "kind"];
+
+/// Makes a modifier whose specification is all there is to it.
+fn build<M: Spec + Modifier + 'static>(
+    node: &Node,
+    path: &str,
+    also_valid: &[&str],
+    problems: &mut Problems,
+) -> Option<Arc<dyn Modifier>> {
+    let modifier = <M as Spec>::read(node, path, also_valid, problems)?;
+    Some(Arc::new(modifier))
+}
+
+/// The numbers of the stream with this key.
+fn stream(key: u64) -> Stream {
+    Stream::new(key, 0)
+}
+
+/// Whether a field is among those named; with none named, whether it is a measurement of plain numbers.
+fn chosen(names: &[String], field: &Quantity) -> bool {
+    match names {
+        [] => field.name != ORIENTATION && !LABELS.contains(&field.name),
+        names => names.iter().any(|name| name == field.name),
+    }
+}
+
+/// Calls `change` with each field of a sample and its numbers, again for each thing a sensor of the world saw.
+fn for_each_field(values: &mut [f64], fields: &[Quantity], mut change: impl FnMut(&Quantity, &mut [f64])) {
+    let record = Quantity::total(fields).max(1);
+    for record in values.chunks_exact_mut(record) {
+        let mut rest = record;
+        for field in fields {
+            let (numbers, after) = rest.split_at_mut(field.len);
+            change(field, numbers);
+            rest = after;
+        }
+    }
+}
+
+/// That every field named exists among a sensor's.
+fn check_fields(names: &[String], fields: &[Quantity]) -> Result<(), String> {
+    match names.iter().find(|&name| fields.iter().all(|field| field.name != name)) {
+        None => Ok(()),
+        Some(unknown) => {
+            let valid: Vec<&str> = fields.iter().map(|field| field.name).collect();
+            Err(format!("found field {unknown:?}, expected one of {}", valid.join(", ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gaussian_noise::GaussianNoise;
+    use super::saturation::Saturation;
+    use super::testing::{defaults, run};
+    use super::*;
+
+    #[test]
+    fn the_order_of_modifiers_matters() {
+        let noise = GaussianNoise { std: 1.0, ..defaults() };
+        let limit = Saturation { max: Some(2.0), ..defaults() };
+        let largest = |modifiers: &[&dyn Modifier]| {
+            run(modifiers, &[Quantity::one("range_m")], &[3.0], 1000).into_iter().flatten().fold(0.0, f64::max)
+        };
+        assert_eq!(largest(&[&noise, &limit]), 2.0);
+        assert!(largest(&[&limit, &noise]) > 3.0);
+    }
+
+    #[test]
+    fn unknown_fields_are_told() {
+        let fields = [Quantity::many("accel_mps2", 3), Quantity::one("time_s")];
+        let names = |name: &str| vec![name.to_owned()];
+        assert_eq!(check_fields(&names("time_s"), &fields), Ok(()));
+        let problem = check_fields(&names("times_s"), &fields);
+        assert_eq!(problem, Err("found field \"times_s\", expected one of accel_mps2, time_s".to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use muster_core::component::Sample;
+
+    /// The specification with every field at its default.
+    pub(super) fn defaults<S: Spec>() -> S {
+        <S as Spec>::read(&Node::default(), "", &[], &mut Problems::default()).expect("every field has a default")
+    }
+
+    /// `count` samples of the same measurement after these modifiers; lost ones are left out.
+    pub(super) fn run(
+        modifiers: &[&dyn Modifier],
+        fields: &[Quantity],
+        measurement: &[f64],
+        count: u64,
+    ) -> Vec<Vec<f64>> {
+        run_with_key(modifiers, fields, measurement, count, 5)
+    }
+
+    pub(super) fn run_with_key(
+        modifiers: &[&dyn Modifier],
+        fields: &[Quantity],
+        measurement: &[f64],
+        count: u64,
+        key: u64,
+    ) -> Vec<Vec<f64>> {
+        let through = |index: u64| {
+            let mut values = measurement.to_vec();
+            let arrives = modifiers.iter().enumerate().all(|(place, modifier)| {
+                modifier.modify(&mut Sample {
+                    values: &mut values,
+                    fields,
+                    memory: &mut vec![0.0; modifier.memory(fields)],
+                    stream: key + place as u64,
+                    index,
+                    period_s: 0.01,
+                })
+            });
+            arrives.then_some(values)
+        };
+        (0..count).filter_map(through).collect()
+    }
+}

@@ -64,7 +64,7 @@ pub fn exp(x: f64) -> f64 {
     (1.0 + (r + rest)) * first * second
 }
 
-/// `e^x - 1`, within 2 ulp also near zero; keeps the sign of zero.
+/// `e^x - 1`, within 2.5 ulp also near zero; keeps the sign of zero.
 #[inline(always)]
 pub fn exp_m1(x: f64) -> f64 {
     let bounded = if x > 710.0 { 710.0 } else { x };
@@ -96,6 +96,12 @@ fn ln_scaled(x: f64, offset: f64) -> f64 {
     let half_square = 0.5 * f * f;
     let bent = s * (half_square + z * area_tangent_rest(z)) + k * LN_2_B;
     k * LN_2_A - ((half_square - bent) - f)
+}
+
+/// [`ln`] of a number known to be positive, normal and finite.
+#[inline(always)]
+pub(crate) fn ln_normal(x: f64) -> f64 {
+    ln_scaled(x, 0.0)
 }
 
 /// Natural logarithm, within 1 ulp, subnormal numbers included; -∞ at zero, NaN below, ∞ at ∞.

@@ -3,10 +3,11 @@
 
 use muster_core::component::{Kind, Motion};
 
+pub mod fixed_wing;
 pub mod quadrotor;
 mod rigid;
 #[cfg(test)]
 mod testing;
 
 /// Every built-in motion.
-pub const MOTIONS: &[Kind<dyn Motion>] = &[quadrotor::KIND];
+pub const MOTIONS: &[Kind<dyn Motion>] = &[quadrotor::KIND, fixed_wing::KIND];

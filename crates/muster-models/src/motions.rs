@@ -3,11 +3,13 @@
 
 use muster_core::component::{Kind, Motion};
 
+pub mod differential;
 pub mod fixed_wing;
+pub mod point;
 pub mod quadrotor;
 mod rigid;
 #[cfg(test)]
 mod testing;
 
 /// Every built-in motion.
-pub const MOTIONS: &[Kind<dyn Motion>] = &[quadrotor::KIND, fixed_wing::KIND];
+pub const MOTIONS: &[Kind<dyn Motion>] = &[quadrotor::KIND, fixed_wing::KIND, differential::KIND, point::KIND];

@@ -113,7 +113,7 @@ muster_core::spec! {
         /// Yawing moment for sideslip, roll rate, yaw rate, aileron and rudder.
         c_yaw: [f64; 5] = [0.25, 0.022, -0.35, 0.06, -0.032], in -100.0..=100.0;
         /// Greatest deflection of elevator, aileron and rudder.
-        surface_max_rad: f64 = 0.7854, in 0.01..=1.5;
+        surface_max_rad: f64 = std::f64::consts::FRAC_PI_4, in 0.01..=1.5;
         /// Time constant of the servos of elevator, aileron and rudder; 0 for none.
         servo_s: f64 = 0.0, in 0.0..=10.0;
         /// Time constant of the motor; 0 for none.

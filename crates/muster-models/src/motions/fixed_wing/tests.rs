@@ -153,7 +153,7 @@ fn servos_and_motor_lag_by_their_time_constants() {
     flock.run(0.005, 20);
     let actual = |index: usize| flock.columns[ACTUAL + index][0];
     assert!((actual(0) - 0.2 * (1.0 - math::exp(-2.0))).abs() < 1e-12);
-    assert!((actual(1) + 0.7854 * (1.0 - math::exp(-2.0))).abs() < 1e-12, "limited");
+    assert!((actual(1) + std::f64::consts::FRAC_PI_4 * (1.0 - math::exp(-2.0))).abs() < 1e-12, "limited");
     assert!((actual(3) - (1.0 - math::exp(-0.5))).abs() < 1e-12);
 }
 

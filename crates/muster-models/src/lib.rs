@@ -1,5 +1,21 @@
-//! The built-in components: what robots measure and what happens to their measurements, one file for each kind and one
-//! table for each sort. They use nothing that components of others could not use as well.
+//! The built-in components: how robots move, who drives them, what they measure, what happens to their measurements and
+//! how the air moves. One file for each kind and one table for each sort; they use nothing that components of others
+//! could not use as well.
+#![forbid(unsafe_code)]
 
+pub mod drivers;
 pub mod modifiers;
+pub mod motions;
 pub mod sensors;
+pub mod winds;
+
+use muster_core::component::Registry;
+
+/// Every built-in component.
+pub const REGISTRY: Registry = Registry {
+    motions: motions::MOTIONS,
+    drivers: drivers::DRIVERS,
+    sensors: sensors::SENSORS,
+    modifiers: modifiers::MODIFIERS,
+    winds: winds::WINDS,
+};

@@ -1,0 +1,66 @@
+//! What a tick of each motion costs on one thread with 10,000 robots, with the widest and with the narrowest registers.
+//! Run with `cargo bench -p muster-models --bench motions`.
+
+use glam::{DQuat, DVec3};
+use muster_core::component::{Kind, Motion, Tick};
+use muster_core::lanes::{Column, LANES, Quantity, body, setpoint};
+use muster_core::model::{Environment, Origin};
+use muster_core::node::{Node, Problems};
+use muster_core::simd::Simd;
+use muster_core::time::SimTime;
+use muster_models::motions::MOTIONS;
+use muster_models::winds::constant::Constant;
+use std::sync::Arc;
+use std::time::Instant;
+
+const CHUNKS: usize = 625;
+const TICKS: usize = 2000;
+
+fn main() {
+    for kind in MOTIONS {
+        for simd in [Simd::detect(), Simd::Scalar] {
+            println!("{:<14} {:<8} {:7.2} ns per robot and tick", kind.name, simd.to_string(), cost_ns(kind, simd));
+        }
+    }
+}
+
+/// A low percentile of single ticks, as other processes disturb the rest.
+fn cost_ns(kind: &Kind<dyn Motion>, simd: Simd) -> f64 {
+    let mut problems = Problems::default();
+    let Some(motion) = (kind.build)(&Node::default(), kind.name, &[], &mut problems) else { return f64::NAN };
+    let environment = Environment {
+        gravity_mps2: DVec3::new(0.0, 0.0, -9.80665),
+        origin: Origin { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 },
+        sea_level_pressure_pa: 101_325.0,
+        sea_level_temperature_k: 288.15,
+        wind: Arc::new(Constant::CALM),
+        obstacles: Vec::new(),
+    };
+    let tick = Tick { dt_s: 0.002, time: SimTime::ZERO, environment: &environment, simd };
+    let mut chunks: Vec<Vec<Column>> = (0..CHUNKS).map(|_| chunk(motion.as_ref())).collect();
+    let mut ticks_ns: Vec<f64> = (0..TICKS)
+        .map(|_| {
+            let begin = Instant::now();
+            for columns in &mut chunks {
+                motion.advance(columns, LANES, &tick);
+            }
+            begin.elapsed().as_secs_f64() * 1e9 / (CHUNKS * LANES) as f64
+        })
+        .collect();
+    ticks_ns.sort_by(f64::total_cmp);
+    ticks_ns[TICKS / 20]
+}
+
+fn chunk(motion: &dyn Motion) -> Vec<Column> {
+    let count = body::COLUMNS + Quantity::total(motion.inputs()) + Quantity::total(motion.state());
+    let mut columns = vec![[0.0; LANES]; count];
+    for lane in 0..LANES {
+        body::set_orientation(&mut columns, lane, DQuat::IDENTITY);
+        body::set_vec3(&mut columns, body::VELOCITY, lane, DVec3::new(30.0, 0.0, 0.0));
+        columns[body::SETPOINT_MODE][lane] = setpoint::VELOCITY;
+        columns[body::SETPOINT][lane] = 1.0;
+        columns[body::SETPOINT + 3][lane] = 0.1;
+        motion.start(&mut columns, lane);
+    }
+    columns
+}

@@ -1,0 +1,25 @@
+//! Drivers: who decides what a robot does. Adding one is a file and a row.
+//!
+//! A driver reads sensors and writes a setpoint, the command interface that does not change with a robot's level of
+//! detail; a controller turns setpoints into the inputs of one motion. Both are drivers, called in that order.
+
+pub mod random_walk;
+pub mod waypoints;
+
+use muster_core::component::{Driver, Kind};
+
+/// Every built-in driver.
+pub const DRIVERS: &[Kind<dyn Driver>] = &[random_walk::KIND, waypoints::KIND];
+
+/// What the integer `status` of a driver means.
+pub mod status {
+    /// On the way.
+    pub const TRANSIT: i64 = 0;
+    /// At the last place.
+    pub const ARRIVED: i64 = 1;
+    /// Told to stop.
+    pub const STOPPED: i64 = 2;
+
+    /// Their names.
+    pub const NAMES: [&str; 3] = ["transit", "arrived", "stopped"];
+}

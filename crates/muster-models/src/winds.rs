@@ -1,0 +1,8 @@
+//! How the air moves.
+
+use muster_core::component::{Kind, Wind};
+
+pub mod constant;
+
+/// Every built-in wind.
+pub const WINDS: &[Kind<dyn Wind>] = &[constant::KIND];

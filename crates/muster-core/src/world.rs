@@ -88,6 +88,11 @@ impl Heard {
         })
     }
 
+    /// True if nothing was heard.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
     fn clear(&mut self) {
         self.records.clear();
         self.values.clear();
@@ -132,6 +137,7 @@ pub struct World {
     refused: Vec<String>,
     stale: bool,
     live_ns: f64,
+    generation: u64,
 }
 
 /// Below this measured cost of a window's life, waking other threads costs more than it saves.
@@ -161,6 +167,7 @@ impl World {
             refused: Vec::new(),
             stale: true,
             live_ns: 0.0,
+            generation: 0,
             model: Arc::clone(&model),
         };
         let numbers = model
@@ -525,6 +532,7 @@ impl World {
     /// Derives everything that follows from who exists: orders, schedules, wires.
     fn reindex(&mut self) {
         self.stale = false;
+        self.generation += 1;
         self.coupling.invalidate();
         let now = self.state.time;
         for (dense, &number) in self.state.roster.order.iter().enumerate() {
@@ -637,6 +645,16 @@ impl World {
         &self.heard
     }
 
+    /// Exchanges what was heard for another buffer, so that it can be delivered without copying.
+    pub fn swap_heard(&mut self, other: &mut Heard) {
+        std::mem::swap(&mut self.heard, other);
+    }
+
+    /// Counts the changes of who exists.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Contacts that began during the last window.
     pub fn contacts(&self) -> &[ContactEvent] {
         &self.contacts
@@ -695,6 +713,11 @@ impl World {
     /// Living robots in the order of their coming.
     pub fn robots(&self) -> impl Iterator<Item = &Robot> {
         self.state.roster.order.iter().filter_map(|&number| self.state.roster.get(number))
+    }
+
+    /// Living robots with their roster numbers.
+    pub fn roster(&self) -> impl Iterator<Item = (u32, &Robot)> {
+        self.state.roster.order.iter().filter_map(|&number| Some((number, self.state.roster.get(number)?)))
     }
 
     /// The robot of this roster number.

@@ -160,6 +160,10 @@ impl Executor for Pool {
         }
     }
 
+    fn always_spread(&self) -> bool {
+        matches!(self.shared.assignment, Assignment::OwnWorker)
+    }
+
     /// See [`Executor::for_each_mut`]. If several items panic, the panic of the lowest index is passed on. Called from
     /// inside `work`, or while another thread uses the pool, it runs all items in the calling thread.
     fn for_each_mut<T: Send>(&self, items: &mut [T], work: &(impl Fn(usize, &mut T) + Sync)) {

@@ -35,11 +35,6 @@ pub const KIND: Kind<dyn Modifier> = Kind {
 const POSITION: &str = "position_m";
 
 impl GaussianNoise {
-    /// That the fields named are fields of the sensor.
-    pub fn check(&self, fields: &[Quantity]) -> Result<(), String> {
-        check_fields(&self.fields, fields)
-    }
-
     fn std_of(&self, field: &Quantity) -> f64 {
         match field.name {
             ORIENTATION if self.rotation_std_rad > 0.0 => self.rotation_std_rad,
@@ -51,6 +46,10 @@ impl GaussianNoise {
 }
 
 impl Modifier for GaussianNoise {
+    fn check(&self, fields: &[Quantity]) -> Result<(), String> {
+        check_fields(&self.fields, fields)
+    }
+
     fn modify(&self, sample: &mut Sample<'_>) -> bool {
         let mut normals = Normals::new(stream(sample.stream), sample.index);
         for_each_field(sample.values, sample.fields, |field, numbers| {

@@ -77,14 +77,11 @@ pub struct Quantise {
     fields: Vec<String>,
 }
 
-impl Quantise {
-    /// That the fields named are fields of the sensor.
-    pub fn check(&self, fields: &[Quantity]) -> Result<(), String> {
+impl Modifier for Quantise {
+    fn check(&self, fields: &[Quantity]) -> Result<(), String> {
         check_fields(&self.fields, fields)
     }
-}
 
-impl Modifier for Quantise {
     fn modify(&self, sample: &mut Sample<'_>) -> bool {
         let Levels { step, min, max, zero } = self.levels;
         for_each_field(sample.values, sample.fields, |field, numbers| {

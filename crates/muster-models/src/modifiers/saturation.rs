@@ -42,15 +42,6 @@ fn build(node: &Node, path: &str, also_valid: &[&str], problems: &mut Problems) 
 }
 
 impl Saturation {
-    /// That the fields named are fields of the sensor.
-    pub fn check(&self, fields: &[Quantity]) -> Result<(), String> {
-        check_fields(&self.fields, fields)?;
-        let wanted = [(self.accel_max_mps2, "accel_mps2"), (self.gyro_max_radps, "angular_velocity_radps")];
-        let names: Vec<String> =
-            wanted.iter().filter(|(limit, _)| limit.is_some()).map(|(_, name)| (*name).to_owned()).collect();
-        check_fields(&names, fields)
-    }
-
     fn range_of(&self, field: &Quantity) -> (f64, f64) {
         let own = match field.name {
             "accel_mps2" => self.accel_max_mps2,
@@ -66,6 +57,14 @@ impl Saturation {
 }
 
 impl Modifier for Saturation {
+    fn check(&self, fields: &[Quantity]) -> Result<(), String> {
+        check_fields(&self.fields, fields)?;
+        let wanted = [(self.accel_max_mps2, "accel_mps2"), (self.gyro_max_radps, "angular_velocity_radps")];
+        let names: Vec<String> =
+            wanted.iter().filter(|(limit, _)| limit.is_some()).map(|(_, name)| (*name).to_owned()).collect();
+        check_fields(&names, fields)
+    }
+
     fn modify(&self, sample: &mut Sample<'_>) -> bool {
         for_each_field(sample.values, sample.fields, |field, numbers| {
             let (low, high) = self.range_of(field);

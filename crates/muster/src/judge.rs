@@ -1,0 +1,221 @@
+//! The judge: watches a run and tells what was expected and did not happen, with the time and the values.
+//!
+//! Conditions that must always hold are judged every 20 ms of simulated time, others at the time they name; contacts
+//! at the tick they begin. Judging never changes results.
+
+use glam::DVec3;
+use muster_core::expression::{Argument, Expression};
+use muster_core::grid::Grid;
+use muster_core::time::SimTime;
+use muster_core::world::World;
+use muster_core::Other;
+use muster_models::drivers::status;
+use muster_scenario::build::matches;
+use muster_scenario::text::{ExpectText, That};
+
+/// How often conditions that must always hold are judged.
+const EVERY: SimTime = SimTime::from_ns(20_000_000);
+
+/// Something expected that did not happen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// Which expectation, counted from 0.
+    pub expectation: usize,
+    /// When.
+    pub time: SimTime,
+    /// What happened instead.
+    pub what: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "expect[{}] failed at {:.3} s: {}", self.expectation, self.time.s(), self.what)
+    }
+}
+
+/// One expectation and what is known of it.
+struct Case {
+    text: ExpectText,
+    expression: Option<Expression>,
+    /// Judged once, at this time; `None`: judged always, from `from` on.
+    at: Option<SimTime>,
+    from: SimTime,
+    settled: bool,
+}
+
+/// Watches a run.
+pub struct Judge {
+    cases: Vec<Case>,
+    /// What failed so far.
+    pub failures: Vec<Failure>,
+    grid: Grid,
+}
+
+impl Judge {
+    /// Watches for these expectations in a run that ends at `end`.
+    pub fn new<'a>(expectations: impl Iterator<Item = &'a ExpectText>, end: SimTime) -> Self {
+        let case = |text: &ExpectText| {
+            let time = |seconds: Option<f64>| seconds.map(SimTime::from_s);
+            let at = match text.that {
+                That::Arrived => Some(time(text.within_s).unwrap_or(end)),
+                That::Value => Some(time(text.at_s).unwrap_or(end)),
+                That::Holds if text.from_s.is_none() => Some(time(text.at_s).unwrap_or(end)),
+                _ => None,
+            };
+            Case {
+                expression: text.expression.as_deref().and_then(|text| Expression::parse(text).ok()),
+                at,
+                from: time(text.from_s).unwrap_or_default(),
+                settled: false,
+                text: text.clone(),
+            }
+        };
+        Self { cases: expectations.map(case).collect(), failures: Vec::new(), grid: Grid::default() }
+    }
+
+    /// The next time at which something must be judged.
+    pub fn next_time(&self, now: SimTime) -> SimTime {
+        let lattice = SimTime::from_ns((now.ns() / EVERY.ns() + 1) * EVERY.ns());
+        let time = |case: &Case| match (case.settled, case.at, case.text.that) {
+            (true, ..) => None,
+            (false, Some(at), _) => Some(at).filter(|&at| at > now),
+            (false, None, That::NoContact) => None,
+            (false, None, _) => Some(lattice),
+        };
+        self.cases.iter().filter_map(time).min().unwrap_or(SimTime::NEVER)
+    }
+
+    /// How many expectations there are.
+    pub fn len(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// True if nothing is expected.
+    pub fn is_empty(&self) -> bool {
+        self.cases.is_empty()
+    }
+
+    /// Judges the window that ended now.
+    pub fn watch(&mut self, world: &World) {
+        let now = world.time();
+        for number in 0..self.cases.len() {
+            let case = &self.cases[number];
+            if case.settled {
+                continue;
+            }
+            let verdict = match (case.text.that, case.at) {
+                (That::NoContact, _) => contact(world, &case.text),
+                (That::Arrived, Some(at)) => match not_arrived(world, &case.text) {
+                    None => {
+                        self.cases[number].settled = true;
+                        None
+                    }
+                    Some(who) if now >= at => Some((now, who)),
+                    Some(_) => None,
+                },
+                (_, Some(at)) if now < at => None,
+                (That::Value, _) => value(world, &case.text).map(|what| (now, what)),
+                (That::MinDistance, _) if now.ns() % EVERY.ns() == 0 => {
+                    too_near(world, &case.text, &mut self.grid).map(|what| (now, what))
+                }
+                (That::Holds, _) if now >= case.from => {
+                    case.expression.as_ref().and_then(|expression| untrue(world, expression)).map(|what| (now, what))
+                }
+                _ => None,
+            };
+            let once = self.cases[number].at.is_some_and(|at| now >= at);
+            self.cases[number].settled |= once || verdict.is_some();
+            self.failures.extend(verdict.map(|(time, what)| Failure { expectation: number, time, what }));
+        }
+    }
+}
+
+fn pattern(text: &ExpectText) -> &str {
+    text.robots.as_deref().or(text.robot.as_deref()).unwrap_or("*")
+}
+
+fn not_arrived(world: &World, text: &ExpectText) -> Option<String> {
+    let robots = world.robots().filter(|robot| matches(pattern(text), &robot.name));
+    let waiting: Vec<&str> = robots
+        .filter(|robot| world.number(&format!("{}.driver.status", robot.name)) != Some(status::ARRIVED as f64))
+        .map(|robot| robot.name.as_str())
+        .collect();
+    let position = |name: &str| world.property(&format!("{name}.position_m")).unwrap_or_default();
+    match waiting.as_slice() {
+        [] => None,
+        [first, rest @ ..] => {
+            let others = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            Some(format!("{first}{others} not arrived; {first} is at {:.3?} m", position(first)))
+        }
+    }
+}
+
+fn contact(world: &World, text: &ExpectText) -> Option<(SimTime, String)> {
+    let name = |number: u32| world.robot(number).map_or("a robot that is gone", |robot| robot.name.as_str());
+    let event = world.contacts().iter().find(|event| matches(pattern(text), name(event.robot)))?;
+    let other = match event.with {
+        Other::Robot(number) => name(number).to_owned(),
+        Other::Obstacle(index) => world.model().environment.obstacles[index as usize].name.clone(),
+    };
+    let position = world.property(&format!("{}.position_m", name(event.robot))).unwrap_or_default();
+    Some((event.time, format!("{} touched {other} near {position:.3?} m", name(event.robot))))
+}
+
+fn too_near(world: &World, text: &ExpectText, grid: &mut Grid) -> Option<String> {
+    let least = text.at_least_m?;
+    let robots = world.robots().filter(|robot| matches(pattern(text), &robot.name));
+    let placed: Vec<(&str, DVec3)> =
+        robots.filter_map(|robot| Some((robot.name.as_str(), world.pose(&robot.name)?.position_m))).collect();
+    grid.rebuild(least.max(0.1), placed.iter().map(|(_, position)| *position));
+    let mut worst: Option<(f64, u32, usize)> = None;
+    for (index, (_, position)) in placed.iter().enumerate() {
+        grid.within(*position, least, |other, there| {
+            let distance = (there - *position).length();
+            if (other as usize) < index && distance < least && worst.is_none_or(|(old, ..)| distance < old) {
+                worst = Some((distance, other, index));
+            }
+        });
+    }
+    worst.map(|(distance, a, b)| {
+        format!("{} and {} are {distance:.3} m apart, expected at least {least} m", placed[a as usize].0, placed[b].0)
+    })
+}
+
+fn value(world: &World, text: &ExpectText) -> Option<String> {
+    let path = text.of.as_deref()?;
+    let (min, max) = (text.min.unwrap_or(f64::NEG_INFINITY), text.max.unwrap_or(f64::INFINITY));
+    match world.property(path) {
+        Err(error) => Some(error.to_string()),
+        Ok(values) => {
+            let wrong = values.iter().find(|value| !(**value >= min && **value <= max))?;
+            Some(format!("{path} is {wrong}, expected {min} to {max}"))
+        }
+    }
+}
+
+/// Why an expression does not hold, or `None` if it does.
+fn untrue(world: &World, expression: &Expression) -> Option<String> {
+    let outcome = expression.eval(
+        &mut |path| match path {
+            "time_s" => Some(world.time().s()),
+            _ => world.number(path),
+        },
+        &mut |name, arguments| match (name, arguments) {
+            ("distance", [Argument::Path(a), Argument::Path(b)]) => {
+                Some((world.pose(a)?.position_m - world.pose(b)?.position_m).length())
+            }
+            _ => None,
+        },
+    );
+    match outcome {
+        Ok(value) if value != 0.0 && !value.is_nan() => None,
+        Err(error) => Some(format!("{expression} has no value: {error}")),
+        Ok(_) => {
+            let shown = expression.variables().into_iter().filter_map(|path| {
+                Some(format!("{path} = {}", if path == "time_s" { world.time().s() } else { world.number(&path)? }))
+            });
+            let shown: Vec<String> = shown.collect();
+            Some(format!("{expression} does not hold ({})", shown.join(", ")))
+        }
+    }
+}

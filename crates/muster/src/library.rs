@@ -1,0 +1,45 @@
+//! The library of robots and worlds, embedded in the binary so that it needs no installation. Adding a file to
+//! `library/` is adding a row here.
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        /// Name and text of every library file.
+        pub const FILES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../../library/", $name)))),*];
+    };
+}
+
+files![
+    "robots/differential.yaml",
+    "robots/fixed_wing.yaml",
+    "robots/point.yaml",
+    "robots/quadrotor.yaml",
+    "worlds/arena.yaml",
+    "worlds/empty.yaml",
+];
+
+/// The names in one folder of the library, without folder and ending.
+pub fn names(folder: &str) -> impl Iterator<Item = &'static str> {
+    FILES.iter().filter_map(move |(name, _)| {
+        name.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).and_then(|rest| rest.strip_suffix(".yaml"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_library_folder_is_embedded() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library");
+        for folder in ["robots", "worlds"] {
+            let mut on_disk: Vec<String> = std::fs::read_dir(format!("{root}/{folder}"))
+                .expect("the library folder")
+                .map(|entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))
+                .collect();
+            on_disk.sort();
+            let embedded: Vec<&str> =
+                FILES.iter().map(|(name, _)| *name).filter(|name| name.starts_with(folder)).collect();
+            assert_eq!(on_disk, embedded);
+        }
+    }
+}

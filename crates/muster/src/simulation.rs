@@ -1,0 +1,248 @@
+//! A simulation: a world with the threads, clock and background it walks with.
+
+use crate::library;
+use crate::sink::{Messenger, Sink};
+use muster_core::command::{Action, Command};
+use muster_core::exec::{Background, Executor, Inline, Serial};
+use muster_core::look::LookJob;
+use muster_core::model::Model;
+use muster_core::node::Problem;
+use muster_core::state::State;
+use muster_core::time::SimTime;
+use muster_core::world::{Machine, Options, Window, World};
+use muster_exec::{Pool, WaitStrategy, WallClock, Worker};
+use muster_models::REGISTRY;
+use muster_scenario::build::{self, Override, Scenario};
+use muster_scenario::files::{Files, Paint};
+use muster_scenario::text::{Async, Threads};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How to load and run a scenario; everything left out comes from the scenario or its defaults.
+#[derive(Default, Clone)]
+pub struct Setup {
+    /// Values laid over the scenario.
+    pub over: Vec<Override>,
+    /// Directories searched for included files.
+    pub search: Vec<PathBuf>,
+    /// Threads.
+    pub threads: Option<Threads>,
+    /// What runs beside the loop.
+    pub asynchronous: Option<Async>,
+    /// Scheduling choices of the world.
+    pub options: Options,
+    /// Set to stop waiting early.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+/// Why a simulation could not be made: problems with file and line.
+#[derive(Debug, Clone)]
+pub struct LoadError {
+    /// The problems.
+    pub problems: Vec<Problem>,
+    /// The problems as people read them.
+    pub rendered: String,
+}
+
+impl std::fmt::Display for LoadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.rendered)
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl LoadError {
+    fn new(files: &Files, problems: Vec<Problem>) -> Self {
+        let rendered: Vec<String> = problems.iter().map(|problem| files.render(problem, Paint::Plain)).collect();
+        Self { problems, rendered: rendered.join("\n") }
+    }
+
+    fn plain(expected: &str, found: impl std::fmt::Display) -> Self {
+        Self { problems: Vec::new(), rendered: format!("error: found {found}, expected {expected}") }
+    }
+}
+
+/// Robots run serially, on a pool, or each on its own thread.
+enum Threading {
+    Serial(Serial),
+    Pool(Pool),
+}
+
+/// A world and what it walks with.
+pub struct Simulation {
+    /// The scenario it was made from.
+    scenario: Scenario,
+    world: World,
+    threading: Threading,
+    background: Box<dyn Background<LookJob>>,
+    clock: WallClock,
+    messenger: Messenger,
+    initial: State,
+    sequence: u64,
+    asynchronous: Async,
+}
+
+/// How many jobs may be under way beside the loop.
+const BACKGROUND_CAPACITY: usize = 64;
+
+impl Simulation {
+    /// Loads a scenario file.
+    pub fn load(path: &str, setup: &Setup) -> Result<Self, LoadError> {
+        let mut files = Files::new(setup.search.clone(), library::FILES);
+        let scenario = build::load(&mut files, path, &setup.over, REGISTRY);
+        Self::new(scenario.map_err(|problems| LoadError::new(&files, problems))?, setup)
+    }
+
+    /// Loads a scenario from a text.
+    pub fn from_text(text: &str, setup: &Setup) -> Result<Self, LoadError> {
+        let mut files = Files::new(setup.search.clone(), library::FILES);
+        let scenario = build::load_text(&mut files, "scenario.yaml", text, &setup.over, REGISTRY);
+        Self::new(scenario.map_err(|problems| LoadError::new(&files, problems))?, setup)
+    }
+
+    /// A simulation of a scenario.
+    pub fn new(scenario: Scenario, setup: &Setup) -> Result<Self, LoadError> {
+        let threads = setup.threads.unwrap_or(scenario.run.threads);
+        let mut options = setup.options;
+        if threads == Threads::PerRobot {
+            options.lanes = 1;
+        }
+        let world = World::new(Arc::clone(&scenario.model), options)
+            .map_err(|error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") })?;
+        let asynchronous = setup.asynchronous.unwrap_or(scenario.run.asynchronous);
+        let threading = threading(threads, &scenario.model).map_err(|error| LoadError::plain("threads", error))?;
+        let looks_later = scenario.model.robots.iter().any(|robot| {
+            robot.cohort.blueprint.sensors.iter().any(|slot| slot.latency > SimTime::ZERO)
+        });
+        let background: Box<dyn Background<LookJob>> = match asynchronous {
+            Async::Events | Async::Both if looks_later => Box::new(
+                Worker::new("async-events", BACKGROUND_CAPACITY).map_err(|error| LoadError::plain("a thread", error))?,
+            ),
+            _ => Box::new(Inline::default()),
+        };
+        let mut clock = WallClock::new(WaitStrategy::default());
+        if let Some(stop) = &setup.stop {
+            clock = clock.with_stop(Arc::clone(stop));
+        }
+        let mut simulation = Self {
+            initial: world.state().clone(),
+            world,
+            threading,
+            background,
+            clock,
+            messenger: Messenger::new(scenario.run.states_hz, asynchronous),
+            scenario,
+            sequence: 0,
+            asynchronous,
+        };
+        simulation.messenger.note_start(&simulation.world);
+        Ok(simulation)
+    }
+
+    /// Walks one window, at most until `until`.
+    pub fn walk_window(&mut self, until: SimTime) -> Window {
+        let until = until.min(self.messenger.next_states());
+        let Self { world, threading, background, clock, .. } = self;
+        let background = &mut **background;
+        let window = match threading {
+            Threading::Serial(executor) => world.walk_window(until, &mut Machine { executor, background, clock }),
+            Threading::Pool(executor) => world.walk_window(until, &mut Machine { executor, background, clock }),
+        };
+        self.messenger.deliver(&mut self.world);
+        window
+    }
+
+    /// Walks windows for a span of simulated time, as fast as possible.
+    pub fn run_for(&mut self, seconds: f64) {
+        self.run_until(self.world.time() + SimTime::from_s(seconds));
+    }
+
+    /// Walks windows until a point in simulated time, as fast as possible.
+    pub fn run_until(&mut self, end: SimTime) {
+        while self.world.time() < end {
+            self.walk_window(end);
+        }
+        self.messenger.flush();
+    }
+
+    /// Asks for a change; it takes effect at the next window.
+    pub fn command(&mut self, action: Action) {
+        self.sequence += 1;
+        let command = Command { time: self.world.time(), link: 0, sequence: self.sequence, action };
+        self.world.post(command);
+    }
+
+    /// Adds somebody who gets samples and states.
+    pub fn add_sink(&mut self, sink: Box<dyn Sink>) -> Result<(), String> {
+        self.messenger.add(sink, &mut self.world)
+    }
+
+    /// A copy of the state at this boundary.
+    pub fn save(&mut self) -> State {
+        self.world.save(&mut *self.background)
+    }
+
+    /// Goes back to a saved state.
+    pub fn restore(&mut self, state: &State) {
+        self.world.restore(state, &mut *self.background);
+    }
+
+    /// Goes back to the beginning.
+    pub fn reset(&mut self) {
+        self.world.restore(&self.initial, &mut *self.background);
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The world, to listen, ask and post commands.
+    pub fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The clock of this run.
+    pub fn clock(&self) -> &WallClock {
+        &self.clock
+    }
+
+    /// What runs beside the loop.
+    pub fn asynchronous(&self) -> Async {
+        self.asynchronous
+    }
+
+    /// How many threads robots run on.
+    pub fn threads(&self) -> usize {
+        match &self.threading {
+            Threading::Serial(executor) => executor.threads(),
+            Threading::Pool(executor) => executor.threads(),
+        }
+    }
+
+    /// Hands out what is still to be delivered, and waits for it.
+    pub fn flush(&mut self) {
+        self.messenger.flush();
+    }
+}
+
+fn threading(threads: Threads, model: &Model) -> std::io::Result<Threading> {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Ok(match threads {
+        Threads::Count(1) => Threading::Serial(Serial),
+        Threads::Count(count) => Threading::Pool(Pool::new(count)?),
+        Threads::Auto => Threading::Pool(Pool::new(cores())?),
+        Threads::PerRobot => {
+            let active = model.robots.iter().filter(|robot| robot.cohort.blueprint.active());
+            let names: Vec<String> = active.map(|robot| robot.name.clone()).collect();
+            if names.is_empty() { Threading::Serial(Serial) } else { Threading::Pool(Pool::per_item(names)?) }
+        }
+    })
+}

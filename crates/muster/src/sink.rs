@@ -1,0 +1,204 @@
+//! Delivery: samples and states go to sinks, in the loop or on the thread `async-messages`. A sink gets shared
+//! references and cannot change the simulation; a slow one makes the loop wait only when too much is under way.
+
+use muster_core::exec::{Background, Inline, Job};
+use muster_core::lanes::Quantity;
+use muster_core::snapshot::Snapshot;
+use muster_core::time::{Rate, SimTime, Ticker};
+use muster_core::world::{Heard, World};
+use muster_exec::Worker;
+use muster_scenario::build::matches;
+use muster_scenario::text::Async;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Somebody outside who gets samples and states.
+pub trait Sink: Send {
+    /// Patterns `robot.sensor` of the sensors it hears; `*` matches any text.
+    fn sensors(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// True if it gets the states of all robots, at the scenario's `states_hz`.
+    fn states(&self) -> bool {
+        false
+    }
+
+    /// Takes what became visible during a window.
+    fn take(&mut self, batch: &Batch);
+}
+
+/// What became visible during a window.
+#[derive(Default)]
+pub struct Batch {
+    /// End of the window.
+    pub time: SimTime,
+    /// Samples, in order of stamp, robot and sensor.
+    pub heard: Heard,
+    /// The states of all robots, when they are due.
+    pub states: Option<Arc<Snapshot>>,
+    /// Who is who.
+    pub directory: Arc<Directory>,
+}
+
+/// Names of robots by roster number, and of their sensors.
+#[derive(Debug, Default)]
+pub struct Directory {
+    /// By roster number.
+    pub robots: BTreeMap<u32, RobotNames>,
+}
+
+/// Names on a robot.
+#[derive(Debug)]
+pub struct RobotNames {
+    /// The robot's name.
+    pub name: String,
+    /// Its sensors and what their samples hold.
+    pub sensors: Vec<(String, &'static [Quantity])>,
+}
+
+type Sinks = Arc<Mutex<Vec<Box<dyn Sink>>>>;
+
+/// A batch on its way.
+struct Message {
+    batch: Batch,
+    sinks: Sinks,
+}
+
+impl Job for Message {
+    fn run(&mut self) {
+        let mut sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner);
+        for sink in sinks.iter_mut() {
+            sink.take(&self.batch);
+        }
+    }
+}
+
+/// How many windows may wait for delivery.
+const CAPACITY: usize = 32;
+
+/// Hands batches to sinks.
+pub(crate) struct Messenger {
+    sinks: Sinks,
+    any: bool,
+    wants_states: bool,
+    states: Option<(Rate, Ticker)>,
+    background: Box<dyn Background<Message>>,
+    asynchronous: bool,
+    threaded: bool,
+    spare: Vec<Box<Message>>,
+    directory: (u64, Arc<Directory>),
+    patterns: Vec<String>,
+}
+
+impl Messenger {
+    pub(crate) fn new(states_hz: f64, asynchronous: Async) -> Self {
+        let rate = Rate::from_hz(states_hz);
+        Self {
+            sinks: Sinks::default(),
+            any: false,
+            wants_states: false,
+            states: rate.map(|rate| (rate, Ticker::after(rate, SimTime::ZERO, SimTime::ZERO))),
+            background: Box::new(Inline::default()),
+            asynchronous: matches!(asynchronous, Async::Messages | Async::Both),
+            threaded: false,
+            spare: Vec::new(),
+            directory: (0, Arc::default()),
+            patterns: Vec::new(),
+        }
+    }
+
+    pub(crate) fn note_start(&mut self, world: &World) {
+        self.directory = (world.generation(), Arc::new(directory(world)));
+    }
+
+    /// Adds a sink; the first one starts the thread, if delivery is asynchronous.
+    pub(crate) fn add(&mut self, sink: Box<dyn Sink>, world: &mut World) -> Result<(), String> {
+        if self.asynchronous && !self.threaded {
+            let worker = Worker::new("async-messages", CAPACITY);
+            self.background = Box::new(worker.map_err(|error| format!("no thread for messages: {error}"))?);
+            self.threaded = true;
+        }
+        let patterns = sink.sensors();
+        if let Some(unheard) = patterns.iter().find(|pattern| !listen(world, pattern)) {
+            return Err(format!("found no sensor {unheard:?}, expected robot.sensor"));
+        }
+        self.patterns.extend(patterns);
+        self.wants_states |= sink.states();
+        self.any = true;
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner).push(sink);
+        Ok(())
+    }
+
+    /// When the states are due next.
+    pub(crate) fn next_states(&self) -> SimTime {
+        match &self.states {
+            Some((_, ticker)) if self.wants_states => ticker.next,
+            _ => SimTime::NEVER,
+        }
+    }
+
+    /// Hands out what became visible in the last window.
+    pub(crate) fn deliver(&mut self, world: &mut World) {
+        if !self.any {
+            return;
+        }
+        if world.generation() != self.directory.0 {
+            self.note_start(world);
+            for pattern in std::mem::take(&mut self.patterns) {
+                listen(world, &pattern);
+                self.patterns.push(pattern);
+            }
+        }
+        let now = world.time();
+        let due = match &mut self.states {
+            Some((rate, ticker)) if self.wants_states => ticker.take_due(*rate, now).is_some(),
+            _ => false,
+        };
+        if !due && world.heard().is_empty() {
+            return;
+        }
+        while let Some(done) = self.background.finish_if_done() {
+            self.spare.push(done);
+        }
+        let mut message = self.spare.pop().unwrap_or_else(|| {
+            Box::new(Message { batch: Batch::default(), sinks: Arc::clone(&self.sinks) })
+        });
+        message.batch.time = now;
+        message.batch.states = due.then(|| world.snapshot());
+        message.batch.directory = Arc::clone(&self.directory.1);
+        world.swap_heard(&mut message.batch.heard);
+        self.background.start(message);
+    }
+
+    /// Waits until everything is delivered.
+    pub(crate) fn flush(&mut self) {
+        while let Some(done) = self.background.finish() {
+            self.spare.push(done);
+        }
+    }
+}
+
+fn directory(world: &World) -> Directory {
+    let robots = world.roster().map(|(number, robot)| {
+        let sensors = robot.cohort.blueprint.sensors.iter();
+        let sensors = sensors.map(|slot| (slot.name.clone(), slot.sensor.fields())).collect();
+        (number, RobotNames { name: robot.name.clone(), sensors })
+    });
+    Directory { robots: robots.collect() }
+}
+
+/// Listens to every sensor that matches; false if none does.
+fn listen(world: &mut World, pattern: &str) -> bool {
+    let Some((robots, sensors)) = pattern.split_once('.') else { return false };
+    let found: Vec<(String, String)> = world
+        .robots()
+        .filter(|robot| matches(robots, &robot.name))
+        .flat_map(|robot| {
+            let sensors = robot.cohort.blueprint.sensors.iter().filter(|slot| matches(sensors, &slot.name));
+            sensors.map(|slot| (robot.name.clone(), slot.name.clone()))
+        })
+        .collect();
+    found.iter().for_each(|(robot, sensor)| _ = world.listen(robot, sensor));
+    !found.is_empty()
+}

@@ -399,15 +399,15 @@ fn fly(now: &Body, wind: DVec3, first: &Controls, mid: &Controls, (constants, st
     let loads = loads(through_air, now.rate, first, constants);
     let rate_mid = now.rate + half * loads.spin;
     let velocity_mid = now.velocity + half * (step.gravity + math::rotate(now.orientation, loads.acceleration));
-    let half_turn = rigid::small_turn(half * rate_mid);
-    let orientation_mid: DQuat = rigid::product(now.orientation, half_turn);
+    let turn = rigid::small_turn((0.5 * half) * rate_mid);
+    let orientation_mid: DQuat = rigid::product(now.orientation, turn);
 
     let through_air_mid = math::rotate_inverse(orientation_mid, velocity_mid - wind);
     let loads_mid = self::loads(through_air_mid, rate_mid, mid, constants);
     let velocity = now.velocity + step.dt * (step.gravity + math::rotate(orientation_mid, loads_mid.acceleration));
     Body {
         position: now.position + half * (now.velocity + velocity),
-        orientation: rigid::renormalize(rigid::product(orientation_mid, half_turn)),
+        orientation: rigid::turned_twice(now.orientation, orientation_mid, turn),
         velocity,
         rate: now.rate + step.dt * loads_mid.spin,
     }

@@ -356,6 +356,8 @@ impl Motion for FixedWing {
 
 #[inline(always)]
 fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants, step: &Step) {
+    // copies, as a choice between two numbers behind a reference becomes a choice of addresses, lane by lane
+    let (constants, step) = (&{ *constants }, &{ *step });
     let (low, high) = (-constants.surface_max, constants.surface_max);
     for lane in 0..lanes.min(LANES) {
         let now = Body::load(columns, lane);

@@ -222,6 +222,8 @@ impl Motion for Quadrotor {
 
 #[inline(always)]
 fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants, step: &Step) {
+    // copies, as a choice between two numbers behind a reference becomes a choice of addresses, lane by lane
+    let (constants, step) = (&{ *constants }, &{ *step });
     for lane in 0..lanes.min(LANES) {
         let body_now = Body::load(columns, lane);
         let wind = body::vec3(columns, body::WIND, lane);
@@ -298,10 +300,11 @@ fn fly(now: &Body, wind: DVec3, wrench: &Wrench, (constants, step): (&Constants,
     let orientation_mid = rigid::product(now.orientation, turn);
     let orientation = rigid::turned_twice(now.orientation, orientation_mid, turn);
 
-    let up = rigid::up(orientation_mid);
+    // the way to the middle starts from the first orientation, so that it need not wait for the turn
+    let (up, up_mid) = (rigid::up(now.orientation), rigid::up(orientation_mid));
     let through_air = now.velocity - wind;
     let through_air_mid = through_air + half * acceleration(through_air, up, wrench, (constants, step));
-    let velocity = now.velocity + step.dt * acceleration(through_air_mid, up, wrench, (constants, step));
+    let velocity = now.velocity + step.dt * acceleration(through_air_mid, up_mid, wrench, (constants, step));
     let position = now.position + half * (now.velocity + velocity);
     Body { position, orientation, velocity, rate }
 }

@@ -81,9 +81,11 @@ pub(crate) fn small_turn(half_vector: DVec3) -> DQuat {
     let y = bound(half_vector.y, -SMALL_TURN_MAX, SMALL_TURN_MAX);
     let z = bound(half_vector.z, -SMALL_TURN_MAX, SMALL_TURN_MAX);
     let square = x * x + y * y + z * z;
-    // series of sin(a)/a and cos(a) in a²
-    let sine = 1.0 + square * (-1.0 / 6.0 + square * (1.0 / 120.0 + square * (-1.0 / 5040.0)));
-    let cosine = 1.0 + square * (-0.5 + square * (1.0 / 24.0 + square * (-1.0 / 720.0 + square * (1.0 / 40_320.0))));
+    // series of sin(a)/a and cos(a) in a², in pairs, as the loop waits for this chain
+    let fourth = square * square;
+    let sine = (1.0 - square * (1.0 / 6.0)) + fourth * (1.0 / 120.0 - square * (1.0 / 5040.0));
+    let late = (1.0 / 24.0 - square * (1.0 / 720.0)) + fourth * (1.0 / 40_320.0);
+    let cosine = (1.0 - 0.5 * square) + fourth * late;
     DQuat::from_xyzw(x * sine, y * sine, z * sine, cosine)
 }
 

@@ -168,7 +168,7 @@ fn drive_one(columns: &mut [Column; COLUMNS], lane: usize, constants: &Constants
 #[inline(always)]
 fn approach_one(columns: &mut [Column; COLUMNS], lane: usize, constants: &Constants) {
     let now = Body::load(columns, lane);
-    let (east, north) = heading(now.orientation);
+    let (east, north) = rigid::heading(now.orientation);
     let off = math::wrap_angle(columns[body::SETPOINT + 3][lane] - math::atan2(north, east));
     let turn = limit(off * constants.per_dt, constants.turn_max);
     let way = body::vec3(columns, body::SETPOINT, lane) - now.position;
@@ -192,7 +192,7 @@ impl Body {
 /// Moves with a velocity in the frame of the heading, which turns meanwhile.
 #[inline(always)]
 fn drive(wanted: DVec3, turn: f64, now: &Body, constants: &Constants) -> Move {
-    let (east, north) = heading(now.orientation);
+    let (east, north) = rigid::heading(now.orientation);
     let world = now.velocity;
     let velocity = DVec3::new(world.x * east + world.y * north, world.y * east - world.x * north, world.z);
     let gap = shorten(wanted, constants.speed_max) - velocity;
@@ -260,12 +260,6 @@ fn select(first: bool, a: f64, b: f64) -> f64 {
 #[inline(always)]
 fn select3(first: bool, a: DVec3, b: DVec3) -> DVec3 {
     DVec3::new(select(first, a.x, b.x), select(first, a.y, b.y), select(first, a.z, b.z))
-}
-
-/// Where the body's x axis points in the plane.
-#[inline(always)]
-fn heading(q: DQuat) -> (f64, f64) {
-    (1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What motions of rigid bodies share: the body columns of one lane as one value, and products of rotations. All of it
+//! What motions share: the body columns of one lane as one value, and rotations. All of it
 //! is inlined into the motions' kernels and has no branches.
 
 use glam::{DQuat, DVec3};
@@ -61,6 +61,12 @@ pub(crate) fn renormalize(q: DQuat) -> DQuat {
 #[inline(always)]
 pub(crate) fn up(q: DQuat) -> DVec3 {
     DVec3::new(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y))
+}
+
+/// Where the body's x axis points in the plane.
+#[inline(always)]
+pub(crate) fn heading(q: DQuat) -> (f64, f64) {
+    (1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z))
 }
 
 /// [`math::clamp`] in the order of operands that is one instruction for each limit; NaN stays NaN.

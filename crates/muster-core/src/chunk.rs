@@ -100,6 +100,8 @@ pub(crate) struct Chunk {
     fresh: Vec<Column>,
     values: Vec<f64>,
     pub(crate) robot_ticks: u64,
+    /// Contacts felt, robot by robot and tick by tick.
+    pub(crate) touches: u64,
 }
 
 /// The schedule of a robot-local sensor.
@@ -149,6 +151,7 @@ impl Chunk {
             fresh: vec![[0.0; LANES]; most_fields.unwrap_or(0)],
             values: vec![0.0; most_fields.unwrap_or(0)],
             robot_ticks: 0,
+            touches: 0,
             cohort: Arc::clone(&cohort),
         };
         for lane in 0..LANES {
@@ -413,6 +416,7 @@ impl Chunk {
 
     /// Counts a contact if it is a new one: the robot touched nothing for two ticks.
     pub(crate) fn note_contact(&mut self, lane: usize, time: SimTime, with: Other) {
+        self.touches += 1;
         let last = &mut self.int[integers::LAST_CONTACT][lane];
         let pause = 2 * self.cohort.blueprint.rate.period().ns() as i64 + 1;
         let now = time.ns() as i64;

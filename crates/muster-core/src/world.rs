@@ -736,6 +736,11 @@ impl World {
         self.state.robot_ticks + living
     }
 
+    /// Contacts felt by robots so far, counted at every tick they last.
+    pub fn touches(&self) -> u64 {
+        self.state.chunks.iter().flatten().map(|chunk| chunk.touches).sum()
+    }
+
     /// Windows so far.
     pub fn windows(&self) -> u64 {
         self.state.windows

@@ -8,6 +8,8 @@ mod progress;
 mod run;
 mod seeds;
 
+pub(crate) use progress::micros;
+
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 

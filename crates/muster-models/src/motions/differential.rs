@@ -154,8 +154,8 @@ fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants) 
         let chord = constants.dt * speed * math::sinc(half_turn);
         let before = body::orientation(columns, lane);
         let after = rigid::renormalize(rigid::product(DQuat::from_xyzw(0.0, 0.0, sine, cosine), before));
-        let (east, north) = heading(before);
-        let (east_last, north_last) = heading(after);
+        let (east, north) = rigid::heading(before);
+        let (east_last, north_last) = rigid::heading(after);
 
         columns[body::POSITION][lane] += chord * (east * cosine - north * sine);
         columns[body::POSITION + 1][lane] += chord * (north * cosine + east * sine);
@@ -204,12 +204,6 @@ fn ramp(first: f64, target: f64, constants: &Constants) -> Wheel {
 #[inline(always)]
 fn twist(left: f64, right: f64, constants: &Constants) -> (f64, f64) {
     (constants.half_radius * (right + left), constants.radius_per_gap * (right - left))
-}
-
-/// Where the body's x axis points in the plane.
-#[inline(always)]
-fn heading(q: DQuat) -> (f64, f64) {
-    (1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z))
 }
 
 #[cfg(test)]

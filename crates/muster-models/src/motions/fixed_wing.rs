@@ -356,6 +356,8 @@ impl Motion for FixedWing {
 
 #[inline(always)]
 fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants, step: &Step) {
+    // copies, as a choice between two numbers behind a reference becomes a choice of addresses, lane by lane
+    let (constants, step) = (&{ *constants }, &{ *step });
     let (low, high) = (-constants.surface_max, constants.surface_max);
     for lane in 0..lanes.min(LANES) {
         let now = Body::load(columns, lane);
@@ -367,22 +369,20 @@ fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants, 
             lag(columns[ACTUAL + 2][lane], rigid::bound(columns[COMMAND + 2][lane], low, high), step.keep_surface);
         let throttle =
             lag(columns[ACTUAL + 3][lane], rigid::bound(columns[COMMAND + 3][lane], 0.0, 1.0), step.keep_motor);
-        let first = Controls { elevator: elevator[0], aileron: aileron[0], rudder: rudder[0], throttle: throttle[0] };
-        let mid = Controls { elevator: elevator[1], aileron: aileron[1], rudder: rudder[1], throttle: throttle[1] };
-        fly(&now, wind, &first, &mid, (constants, step)).store(columns, lane);
-        columns[ACTUAL][lane] = elevator[2];
-        columns[ACTUAL + 1][lane] = aileron[2];
-        columns[ACTUAL + 2][lane] = rudder[2];
-        columns[ACTUAL + 3][lane] = throttle[2];
+        let mid = Controls { elevator: elevator[0], aileron: aileron[0], rudder: rudder[0], throttle: throttle[0] };
+        fly(&now, wind, &mid, (constants, step)).store(columns, lane);
+        columns[ACTUAL][lane] = elevator[1];
+        columns[ACTUAL + 1][lane] = aileron[1];
+        columns[ACTUAL + 2][lane] = rudder[1];
+        columns[ACTUAL + 3][lane] = throttle[1];
     }
 }
 
-/// The position of a servo at the start, in the middle and at the end of a tick. Without lag (nothing is kept) it is
-/// where it is commanded already at the start.
+/// The position of a servo in the middle and at the end of a tick.
 #[inline(always)]
-fn lag(first: f64, command: f64, keep: f64) -> [f64; 3] {
+fn lag(first: f64, command: f64, keep: f64) -> [f64; 2] {
     let gap = (first - command) * keep;
-    [if keep > 0.0 { first } else { command }, command + gap, command + gap * keep]
+    [command + gap, command + gap * keep]
 }
 
 /// Force divided by mass in the body frame, and the rate of change of the body's rates.
@@ -392,22 +392,24 @@ struct Loads {
     spin: DVec3,
 }
 
+/// One tick with surfaces and throttle as they are at its middle. The state at the middle need only be known to first
+/// order, so these also lead there.
 #[inline(always)]
-fn fly(now: &Body, wind: DVec3, first: &Controls, mid: &Controls, (constants, step): (&Constants, &Step)) -> Body {
+fn fly(now: &Body, wind: DVec3, controls: &Controls, (constants, step): (&Constants, &Step)) -> Body {
     let half = 0.5 * step.dt;
     let through_air = math::rotate_inverse(now.orientation, now.velocity - wind);
-    let loads = loads(through_air, now.rate, first, constants);
+    let loads = loads(through_air, now.rate, controls, constants);
     let rate_mid = now.rate + half * loads.spin;
     let velocity_mid = now.velocity + half * (step.gravity + math::rotate(now.orientation, loads.acceleration));
-    let half_turn = rigid::small_turn(half * rate_mid);
-    let orientation_mid: DQuat = rigid::product(now.orientation, half_turn);
+    let turn = rigid::small_turn((0.5 * half) * rate_mid);
+    let orientation_mid: DQuat = rigid::product(now.orientation, turn);
 
     let through_air_mid = math::rotate_inverse(orientation_mid, velocity_mid - wind);
-    let loads_mid = self::loads(through_air_mid, rate_mid, mid, constants);
+    let loads_mid = self::loads(through_air_mid, rate_mid, controls, constants);
     let velocity = now.velocity + step.dt * (step.gravity + math::rotate(orientation_mid, loads_mid.acceleration));
     Body {
         position: now.position + half * (now.velocity + velocity),
-        orientation: rigid::renormalize(rigid::product(orientation_mid, half_turn)),
+        orientation: rigid::turned_twice(now.orientation, orientation_mid, turn),
         velocity,
         rate: now.rate + step.dt * loads_mid.spin,
     }
@@ -441,9 +443,9 @@ fn loads(through_air: DVec3, rate: DVec3, controls: &Controls, constants: &Const
     let in_plane = square_in_plane.sqrt();
     let square = square_in_plane + v * v;
     let airspeed = square.sqrt();
-    let still = in_plane < 1e-9;
-    let per_in_plane = 1.0 / if still { 1.0 } else { in_plane };
-    let (sine, cosine) = (w * per_in_plane, if still { 1.0 } else { u * per_in_plane });
+    // without airspeed there is no direction, and no force that asks for it
+    let per_in_plane = 1.0 / math::max(in_plane, 1e-9);
+    let (sine, cosine) = (w * per_in_plane, u * per_in_plane);
     let alpha = math::atan2(w, u);
     let beta = math::atan2(v, in_plane);
 

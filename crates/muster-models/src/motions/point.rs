@@ -5,7 +5,7 @@
 //! an exact arc for any tick), position (x, y, z and heading in the world; goes there in a straight line and brakes in
 //! time, or jumps); in any other the robot stops.
 
-use super::rigid;
+use super::rigid::{self, Body};
 use glam::{DQuat, DVec3};
 use muster_core::component::{Kind, Motion, Tick};
 use muster_core::contact::Mobility;
@@ -49,15 +49,16 @@ pub struct Point {
     spec: PointSpec,
 }
 
-/// What the kernel needs of specification and tick.
+/// What a kernel needs of specification and tick.
 #[derive(Debug, Clone, Copy)]
 struct Constants {
     speed_max: f64,
     turn_max: f64,
     accel_max: f64,
-    jump: bool,
     dt: f64,
     per_dt: f64,
+    /// 0 where no velocity stays after a tick.
+    keep_velocity: f64,
 }
 
 /// What one robot does in a tick.
@@ -65,6 +66,7 @@ struct Constants {
 struct Move {
     step: DVec3,
     velocity: DVec3,
+    turn: f64,
 }
 
 impl Point {
@@ -99,15 +101,37 @@ impl Motion for Point {
             speed_max: self.spec.speed_max_mps,
             turn_max: self.spec.turn_max_radps,
             accel_max: self.spec.accel_max_mps2.unwrap_or(ACCEL_UNLIMITED_MPS2),
-            jump: self.spec.jump,
             dt: tick.dt_s,
             per_dt: 1.0 / tick.dt_s,
+            keep_velocity: 1.0,
         };
-        let lanes = lanes.next_multiple_of(LANE_STEP).min(LANES);
-        tick.simd.run(
-            #[inline(always)]
-            || kernel(columns, lanes, &constants),
-        );
+        let unlimited = Constants {
+            speed_max: f64::INFINITY,
+            turn_max: f64::INFINITY,
+            accel_max: ACCEL_UNLIMITED_MPS2,
+            keep_velocity: 0.0,
+            ..constants
+        };
+        let approach_by = if self.spec.jump { unlimited } else { constants };
+        let goes_there =
+            |columns: &[Column; COLUMNS], lane: usize| columns[body::SETPOINT_MODE][lane] == setpoint::POSITION;
+        let count = (0..lanes.min(LANES)).filter(|lane| goes_there(columns, *lane)).count();
+        let rounded = lanes.next_multiple_of(LANE_STEP).min(LANES);
+        // a chunk is mostly of one mind, and a loop with both ways in it is not vectorised
+        match count {
+            0 => tick.simd.run(
+                #[inline(always)]
+                || drive_all(columns, rounded, &constants),
+            ),
+            count if count == lanes => tick.simd.run(
+                #[inline(always)]
+                || approach_all(columns, rounded, &approach_by),
+            ),
+            _ => (0..lanes.min(LANES)).for_each(|lane| match goes_there(columns, lane) {
+                false => drive_one(columns, lane, &constants),
+                true => approach_one(columns, lane, &approach_by),
+            }),
+        }
     }
 
     fn constants(&self) -> Vec<(&'static str, f64)> {
@@ -116,74 +140,89 @@ impl Motion for Point {
 }
 
 #[inline(always)]
-fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants) {
+fn drive_all(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants) {
     for lane in 0..lanes.min(LANES) {
-        let mode = columns[body::SETPOINT_MODE][lane];
-        let (by_velocity, by_position) = (mode == setpoint::VELOCITY, mode == setpoint::POSITION);
-        let command = body::vec3(columns, body::SETPOINT, lane);
-        let turn_command = columns[body::SETPOINT + 3][lane];
-        let position = body::vec3(columns, body::POSITION, lane);
-        let velocity = body::vec3(columns, body::VELOCITY, lane);
-        let before = body::orientation(columns, lane);
-        let (east, north) = heading(before);
+        drive_one(columns, lane, constants);
+    }
+}
 
-        let misled = math::wrap_angle(turn_command - math::atan2(north, east)) * constants.per_dt;
-        let turn_towards = if constants.jump { misled } else { limit(misled, constants.turn_max) };
-        let turn = if by_velocity { limit(turn_command, constants.turn_max) } else { 0.0 };
-        let turn = if by_position { turn_towards } else { turn };
-        let half_turn = 0.5 * constants.dt * turn;
-        let (sine, cosine) = math::sin_cos(half_turn);
+#[inline(always)]
+fn approach_all(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants) {
+    for lane in 0..lanes.min(LANES) {
+        approach_one(columns, lane, constants);
+    }
+}
 
-        // standing is moving with a velocity of zero
-        let wanted = select(by_velocity, command, DVec3::ZERO);
-        let along = drive(wanted, velocity, ((east, north), (sine, cosine), math::sinc(half_turn)), constants);
-        let towards = approach(command - position, velocity, constants);
-        let after = rigid::renormalize(rigid::product(DQuat::from_xyzw(0.0, 0.0, sine, cosine), before));
-        body::set_vec3(columns, body::POSITION, lane, position + select(by_position, towards.step, along.step));
-        body::set_vec3(columns, body::VELOCITY, lane, select(by_position, towards.velocity, along.velocity));
-        body::set_orientation(columns, lane, after);
-        body::set_vec3(columns, body::ANGULAR_VELOCITY, lane, DVec3::new(0.0, 0.0, turn));
+/// Moves a robot that is not commanded to a position.
+#[inline(always)]
+fn drive_one(columns: &mut [Column; COLUMNS], lane: usize, constants: &Constants) {
+    // standing is moving with a velocity of zero
+    let moving = columns[body::SETPOINT_MODE][lane] == setpoint::VELOCITY;
+    let wanted = select3(moving, body::vec3(columns, body::SETPOINT, lane), DVec3::ZERO);
+    let turn = limit(select(moving, columns[body::SETPOINT + 3][lane], 0.0), constants.turn_max);
+    let now = Body::load(columns, lane);
+    now.moved(&drive(wanted, turn, &now, constants), constants).store(columns, lane);
+}
+
+/// Moves a robot that is commanded to a position.
+#[inline(always)]
+fn approach_one(columns: &mut [Column; COLUMNS], lane: usize, constants: &Constants) {
+    let now = Body::load(columns, lane);
+    let (east, north) = rigid::heading(now.orientation);
+    let off = math::wrap_angle(columns[body::SETPOINT + 3][lane] - math::atan2(north, east));
+    let turn = limit(off * constants.per_dt, constants.turn_max);
+    let way = body::vec3(columns, body::SETPOINT, lane) - now.position;
+    now.moved(&approach(way, turn, now.velocity, constants), constants).store(columns, lane);
+}
+
+impl Body {
+    #[inline(always)]
+    fn moved(&self, moved: &Move, constants: &Constants) -> Self {
+        let (sine, cosine) = math::sin_cos(0.5 * constants.dt * moved.turn);
+        let turned = rigid::product(DQuat::from_xyzw(0.0, 0.0, sine, cosine), self.orientation);
+        Self {
+            position: self.position + moved.step,
+            orientation: rigid::renormalize(turned),
+            velocity: moved.velocity * constants.keep_velocity,
+            rate: DVec3::new(0.0, 0.0, moved.turn * constants.keep_velocity),
+        }
     }
 }
 
 /// Moves with a velocity in the frame of the heading, which turns meanwhile.
 #[inline(always)]
-fn drive(
-    wanted: DVec3,
-    velocity: DVec3,
-    ((east, north), (sine, cosine), ratio): ((f64, f64), (f64, f64), f64),
-    constants: &Constants,
-) -> Move {
-    let now = DVec3::new(velocity.x * east + velocity.y * north, velocity.y * east - velocity.x * north, velocity.z);
-    let gap = shorten(wanted, constants.speed_max) - now;
+fn drive(wanted: DVec3, turn: f64, now: &Body, constants: &Constants) -> Move {
+    let (east, north) = rigid::heading(now.orientation);
+    let world = now.velocity;
+    let velocity = DVec3::new(world.x * east + world.y * north, world.y * east - world.x * north, world.z);
+    let gap = shorten(wanted, constants.speed_max) - velocity;
     let change_max = constants.accel_max * constants.dt;
-    let size = gap.dot(gap).sqrt();
+    let change = shorten(gap, change_max);
     // a robot that arrives at its velocity within the tick accelerates only for this share of it
-    let share = math::min(size / change_max, 1.0);
-    let change = gap * (if size > change_max { change_max / size } else { 1.0 });
-    let last = now + change;
+    let share = math::min(gap.dot(gap).sqrt() / change_max, 1.0);
+    let last = velocity + change;
     let mean = last - change * (0.5 * share);
+
+    let half_turn = 0.5 * constants.dt * turn;
+    let (sine, cosine) = math::sin_cos(half_turn);
+    let chord = constants.dt * math::sinc(half_turn);
     // the heading in the middle of the turn, and at its end
     let (east_mid, north_mid) = (east * cosine - north * sine, north * cosine + east * sine);
     let (east_last, north_last) = (east_mid * cosine - north_mid * sine, north_mid * cosine + east_mid * sine);
-    let chord = constants.dt * ratio;
+    let step_east = chord * (mean.x * east_mid - mean.y * north_mid);
+    let step_north = chord * (mean.x * north_mid + mean.y * east_mid);
+    let last_east = last.x * east_last - last.y * north_last;
+    let last_north = last.x * north_last + last.y * east_last;
     Move {
-        step: DVec3::new(
-            chord * (mean.x * east_mid - mean.y * north_mid),
-            chord * (mean.x * north_mid + mean.y * east_mid),
-            constants.dt * mean.z,
-        ),
-        velocity: DVec3::new(
-            last.x * east_last - last.y * north_last,
-            last.x * north_last + last.y * east_last,
-            last.z,
-        ),
+        step: DVec3::new(step_east, step_north, constants.dt * mean.z),
+        velocity: DVec3::new(last_east, last_north, last.z),
+        turn,
     }
 }
 
 /// Moves towards a place that lies `way` off.
 #[inline(always)]
-fn approach(way: DVec3, velocity: DVec3, constants: &Constants) -> Move {
+fn approach(way: DVec3, turn: f64, velocity: DVec3, constants: &Constants) -> Move {
     let distance = way.dot(way).sqrt();
     // the speed v from which ticks of constant braking end at the place: v²/2a + v dt/2 = distance
     let brake = 0.5 * constants.accel_max * constants.dt;
@@ -191,20 +230,21 @@ fn approach(way: DVec3, velocity: DVec3, constants: &Constants) -> Move {
         2.0 * constants.accel_max * distance / (brake + (brake * brake + 2.0 * constants.accel_max * distance).sqrt());
     let arriving = distance * constants.per_dt;
     let speed = math::min(math::min(braked, arriving), constants.speed_max);
-    let wanted = way * (if distance > 0.0 { speed / distance } else { 0.0 });
+    let wanted = way * (speed / math::max(distance, f64::MIN_POSITIVE));
     let gap = wanted - velocity;
     let change_max = constants.accel_max * constants.dt;
     let last = velocity + shorten(gap, change_max);
     // a last step is the way itself: rounded, it would miss the place by some bits
-    let there = constants.jump | ((speed >= arriving) & (gap.dot(gap) <= change_max * change_max));
-    Move { step: select(there, way, constants.dt * last), velocity: select(constants.jump, DVec3::ZERO, last) }
+    let there = (speed >= arriving) & (gap.dot(gap) <= change_max * change_max);
+    Move { step: select3(there, way, constants.dt * last), velocity: last, turn }
 }
 
 /// `v`, not longer than `length_max`.
 #[inline(always)]
 fn shorten(v: DVec3, length_max: f64) -> DVec3 {
     let length = v.dot(v).sqrt();
-    v * (if length > length_max { length_max / length } else { 1.0 })
+    // a quotient within a condition would be a branch; at length zero it is infinite, and the minimum 1
+    v * math::min(length_max / length, 1.0)
 }
 
 #[inline(always)]
@@ -213,14 +253,13 @@ fn limit(x: f64, size_max: f64) -> f64 {
 }
 
 #[inline(always)]
-fn select(first: bool, a: DVec3, b: DVec3) -> DVec3 {
-    DVec3::new(if first { a.x } else { b.x }, if first { a.y } else { b.y }, if first { a.z } else { b.z })
+fn select(first: bool, a: f64, b: f64) -> f64 {
+    if first { a } else { b }
 }
 
-/// Where the body's x axis points in the plane.
 #[inline(always)]
-fn heading(q: DQuat) -> (f64, f64) {
-    (1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z))
+fn select3(first: bool, a: DVec3, b: DVec3) -> DVec3 {
+    DVec3::new(select(first, a.x, b.x), select(first, a.y, b.y), select(first, a.z, b.z))
 }
 
 #[cfg(test)]
@@ -311,6 +350,19 @@ mod tests {
         flock.run(0.01, 10);
         assert_eq!(flock.vec3(body::VELOCITY), DVec3::ZERO);
         assert!(flock.vec3(body::POSITION).length() < 1e-9);
+    }
+
+    #[test]
+    fn robots_of_one_chunk_may_have_different_modes() {
+        let run = |modes: [f64; 2]| {
+            let mut flock = flock(&[]);
+            flock.set(body::SETPOINT, &[0.5, 0.25, 0.0, 0.3]);
+            flock.columns[body::SETPOINT_MODE] = std::array::from_fn(|lane| modes[lane % 2]);
+            flock.run(0.01, 10);
+            [0, 1].map(|lane| body::vec3(&flock.columns, body::POSITION, lane))
+        };
+        let [velocity, position] = [setpoint::VELOCITY, setpoint::POSITION].map(|mode| run([mode; 2])[0]);
+        assert_eq!(run([setpoint::VELOCITY, setpoint::POSITION]), [velocity, position]);
     }
 
     #[test]

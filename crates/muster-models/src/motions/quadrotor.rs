@@ -101,16 +101,15 @@ pub struct Quadrotor {
     constants: Constants,
 }
 
-/// What the kernel needs of the specification.
+/// What the kernel needs of the specification. Forces are divided by mass throughout, and torques by inertia.
 #[derive(Debug, Clone, Copy)]
 struct Constants {
-    per_mass: f64,
-    inertia: DVec3,
-    per_inertia: DVec3,
-    lever: f64,
     thrust_linear: f64,
     thrust_square: f64,
-    moment_ratio: f64,
+    /// Angular acceleration for a difference of thrusts.
+    leverage: DVec3,
+    /// Angular acceleration for products of rates, in Euler's equations about principal axes.
+    coupling: DVec3,
     rotor_max: f64,
     rotor_drag: f64,
     body_drag: f64,
@@ -126,7 +125,7 @@ struct Step {
     keep_down: f64,
 }
 
-/// What the rotors do to the body.
+/// What the rotors do to the body, divided by mass and inertia.
 #[derive(Debug, Clone, Copy)]
 struct Wrench {
     thrust: f64,
@@ -138,18 +137,16 @@ struct Wrench {
 impl Quadrotor {
     /// A quadrotor with these parameters.
     pub fn new(spec: QuadrotorSpec) -> Self {
-        let inertia = DVec3::from(spec.inertia_kgm2);
+        let (per_mass, inertia) = (1.0 / spec.mass_kg, DVec3::from(spec.inertia_kgm2));
+        let lever_m = spec.arm_m * std::f64::consts::FRAC_1_SQRT_2;
         let constants = Constants {
-            per_mass: 1.0 / spec.mass_kg,
-            inertia,
-            per_inertia: 1.0 / inertia,
-            lever: spec.arm_m * std::f64::consts::FRAC_1_SQRT_2,
-            thrust_linear: spec.thrust_linear_ns,
-            thrust_square: spec.thrust_square_ns2,
-            moment_ratio: spec.moment_ratio_m,
+            thrust_linear: spec.thrust_linear_ns * per_mass,
+            thrust_square: spec.thrust_square_ns2 * per_mass,
+            leverage: DVec3::new(lever_m, lever_m, spec.moment_ratio_m) * spec.mass_kg / inertia,
+            coupling: DVec3::new(inertia.y - inertia.z, inertia.z - inertia.x, inertia.x - inertia.y) / inertia,
             rotor_max: spec.rotor_max_radps,
-            rotor_drag: spec.rotor_drag_kg,
-            body_drag: spec.body_drag_kgpm,
+            rotor_drag: spec.rotor_drag_kg * per_mass,
+            body_drag: spec.body_drag_kgpm * per_mass,
         };
         Self { spec, constants }
     }
@@ -225,6 +222,8 @@ impl Motion for Quadrotor {
 
 #[inline(always)]
 fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants, step: &Step) {
+    // copies, as a choice between two numbers behind a reference becomes a choice of addresses, lane by lane
+    let (constants, step) = (&{ *constants }, &{ *step });
     for lane in 0..lanes.min(LANES) {
         let body_now = Body::load(columns, lane);
         let wind = body::vec3(columns, body::WIND, lane);
@@ -233,9 +232,8 @@ fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants, 
         let r1 = Rotor::follow(columns[ROTORS + 1][lane], columns[COMMAND + 1][lane], constants, step);
         let r2 = Rotor::follow(columns[ROTORS + 2][lane], columns[COMMAND + 2][lane], constants, step);
         let r3 = Rotor::follow(columns[ROTORS + 3][lane], columns[COMMAND + 3][lane], constants, step);
-        let first = wrench([r0.first, r1.first, r2.first, r3.first], constants);
-        let mid = wrench([r0.mid, r1.mid, r2.mid, r3.mid], constants);
-        fly(&body_now, wind, &first, &mid, (constants, step)).store(columns, lane);
+        let wrench = wrench([r0.mid, r1.mid, r2.mid, r3.mid], constants);
+        fly(&body_now, wind, &wrench, (constants, step)).store(columns, lane);
         columns[ROTORS][lane] = r0.last;
         columns[ROTORS + 1][lane] = r1.last;
         columns[ROTORS + 2][lane] = r2.last;
@@ -243,10 +241,9 @@ fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants, 
     }
 }
 
-/// The speed of a rotor at the start, in the middle and at the end of a tick.
+/// The speed of a rotor in the middle and at the end of a tick.
 #[derive(Debug, Clone, Copy)]
 struct Rotor {
-    first: f64,
     mid: f64,
     last: f64,
 }
@@ -257,7 +254,7 @@ impl Rotor {
         let command = rigid::bound(command, 0.0, constants.rotor_max);
         let keep = if command > first { step.keep_up } else { step.keep_down };
         let gap = (first - command) * keep;
-        Self { first, mid: command + gap, last: command + gap * keep }
+        Self { mid: command + gap, last: command + gap * keep }
     }
 }
 
@@ -272,44 +269,42 @@ fn wrench(speeds: [f64; 4], constants: &Constants) -> Wrench {
     let f1 = thrust(speeds[1], constants);
     let f2 = thrust(speeds[2], constants);
     let f3 = thrust(speeds[3], constants);
-    let torque = DVec3::new(
-        constants.lever * ((f0 - f1) + (f3 - f2)),
-        constants.lever * ((f2 - f0) + (f3 - f1)),
-        constants.moment_ratio * ((f0 - f1) + (f2 - f3)),
-    );
+    let (left, right) = (f0 - f1, f3 - f2);
+    let torque = constants.leverage * DVec3::new(left + right, (f2 + f3) - (f0 + f1), left - right);
     let speed_sum = (speeds[0] + speeds[1]) + (speeds[2] + speeds[3]);
     Wrench { thrust: (f0 + f1) + (f2 + f3), torque, drag: constants.rotor_drag * speed_sum }
 }
 
-/// Euler's equations about principal axes.
 #[inline(always)]
-fn angular_acceleration(rate: DVec3, torque: DVec3, constants: &Constants) -> DVec3 {
-    (torque - rate.cross(constants.inertia * rate)) * constants.per_inertia
+fn angular_acceleration(rate: DVec3, wrench: &Wrench, constants: &Constants) -> DVec3 {
+    wrench.torque + constants.coupling * DVec3::new(rate.y * rate.z, rate.z * rate.x, rate.x * rate.y)
 }
 
-/// Acceleration by thrust and drag in the world frame, `up` being the axis of the rotors.
+/// Acceleration by gravity, thrust and drag in the world frame, `up` being the axis of the rotors.
 #[inline(always)]
-fn pull(through_air: DVec3, up: DVec3, wrench: &Wrench, constants: &Constants) -> DVec3 {
+fn acceleration(through_air: DVec3, up: DVec3, wrench: &Wrench, (constants, step): (&Constants, &Step)) -> DVec3 {
     let body_drag = constants.body_drag * through_air.dot(through_air).sqrt();
     // rotor drag acts across the rotors' axis: what it would take along the axis is given back
     let along = wrench.thrust + wrench.drag * up.dot(through_air);
-    (up * along - through_air * (body_drag + wrench.drag)) * constants.per_mass
+    step.gravity + (up * along - through_air * (body_drag + wrench.drag))
 }
 
+/// One tick under the rotors' forces at its middle. The state at the middle need only be known to first order, so these
+/// forces also lead there.
 #[inline(always)]
-fn fly(now: &Body, wind: DVec3, first: &Wrench, mid: &Wrench, (constants, step): (&Constants, &Step)) -> Body {
+fn fly(now: &Body, wind: DVec3, wrench: &Wrench, (constants, step): (&Constants, &Step)) -> Body {
     let half = 0.5 * step.dt;
-    // forces do not turn the body, so its rate and attitude at mid-tick are known before them
-    let rate_mid = now.rate + half * angular_acceleration(now.rate, first.torque, constants);
-    let rate = now.rate + step.dt * angular_acceleration(rate_mid, mid.torque, constants);
-    let half_turn = rigid::small_turn(half * rate_mid);
-    let orientation_mid = rigid::product(now.orientation, half_turn);
-    let orientation = rigid::renormalize(rigid::product(orientation_mid, half_turn));
+    let rate_mid = now.rate + half * angular_acceleration(now.rate, wrench, constants);
+    let rate = now.rate + step.dt * angular_acceleration(rate_mid, wrench, constants);
+    let turn = rigid::small_turn((0.5 * half) * rate_mid);
+    let orientation_mid = rigid::product(now.orientation, turn);
+    let orientation = rigid::turned_twice(now.orientation, orientation_mid, turn);
 
-    let up = rigid::up(orientation_mid);
+    // the way to the middle starts from the first orientation, so that it need not wait for the turn
+    let (up, up_mid) = (rigid::up(now.orientation), rigid::up(orientation_mid));
     let through_air = now.velocity - wind;
-    let through_air_mid = through_air + half * (step.gravity + pull(through_air, up, mid, constants));
-    let velocity = now.velocity + step.dt * (step.gravity + pull(through_air_mid, up, mid, constants));
+    let through_air_mid = through_air + half * acceleration(through_air, up, wrench, (constants, step));
+    let velocity = now.velocity + step.dt * acceleration(through_air_mid, up_mid, wrench, (constants, step));
     let position = now.position + half * (now.velocity + velocity);
     Body { position, orientation, velocity, rate }
 }

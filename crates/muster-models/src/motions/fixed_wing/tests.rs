@@ -235,6 +235,24 @@ fn the_phugoid_has_the_period_of_the_linearised_model() {
     assert!((measured_s / lanchester_s - 1.0).abs() < 0.1, "{measured_s} {lanchester_s}");
 }
 
+/// Where a manoeuvre with lagging surfaces ends, integrated in `ticks` ticks.
+fn manoeuvre(ticks: usize) -> DVec3 {
+    let mut flock = Flock::new(build(&KIND, &[("servo_s", Value::Number(0.1))]), DVec3::new(CRUISE_MPS, 0.0, 0.0));
+    flock.set_vec3(body::WIND, DVec3::new(0.0, 3.0, 0.0));
+    flock.set(COMMAND, &[-0.1, 0.03, 0.02, 0.6]);
+    flock.run(1.0 / ticks as f64, ticks);
+    flock.vec3(body::POSITION)
+}
+
+#[test]
+fn the_integrator_is_of_second_order() {
+    let exact = manoeuvre(1 << 14);
+    let errors: Vec<f64> = [7, 8, 9, 10].map(|power| (manoeuvre(1 << power) - exact).length()).into();
+    let slope = (errors[0] / errors[3]).log2() / 3.0;
+    println!("errors {errors:?}, order {slope}");
+    assert!((1.9..2.3).contains(&slope), "{slope} {errors:?}");
+}
+
 #[test]
 fn a_product_of_inertia_beyond_its_moments_is_refused() {
     let mut node = Node::default();

@@ -3,13 +3,18 @@
 //! A driver reads sensors and writes a setpoint, the command interface that does not change with a robot's level of
 //! detail; a controller turns setpoints into the inputs of one motion. Both are drivers, called in that order.
 
+pub mod autopilot;
 pub mod random_walk;
 pub mod waypoints;
 
 use muster_core::component::{Driver, Kind};
 
 /// Every built-in driver.
-pub const DRIVERS: &[Kind<dyn Driver>] = &[random_walk::KIND, waypoints::KIND];
+pub const DRIVERS: &[Kind<dyn Driver>] = &[
+    autopilot::KIND,
+    random_walk::KIND,
+    waypoints::KIND,
+];
 
 /// What the integer `status` of a driver means.
 pub mod status {

@@ -89,6 +89,8 @@ pub(crate) struct Chunk {
     pub(crate) listened: Vec<u32>,
     /// Obstacles that lanes could touch before the next coupling.
     pub(crate) near: Vec<(u8, u32)>,
+    /// How far from its place at the last coupling a robot and its outline can get, m.
+    pub(crate) reach_m: f64,
     /// True if some lane was pushed or kicked since its last tick.
     pub(crate) pushed: bool,
     /// Lanes that were isolated.
@@ -142,6 +144,7 @@ impl Chunk {
             slots: layout.drivers.iter().map(|columns| vec![u32::MAX; columns.wires.len() * LANES]).collect(),
             listened: vec![0; sensors],
             near: Vec::new(),
+            reach_m: 0.0,
             pushed: false,
             isolated: 0,
             faults: Vec::new(),

@@ -264,7 +264,8 @@ impl Constants {
     }
 }
 
-fn gamma(spec: &FixedWingSpec) -> [f64; 9] {
+/// Γ1 to Γ8 of the book's (3.13), and 1/Jy.
+pub(crate) fn gamma(spec: &FixedWingSpec) -> [f64; 9] {
     let ([jx, jy, jz], jxz) = (spec.inertia_kgm2, spec.inertia_xz_kgm2);
     let per = 1.0 / (jx * jz - jxz * jxz);
     [

@@ -7,7 +7,9 @@ use crate::board::Board;
 use crate::component::{Blow, Control, Measure, Pose, Readings, Sample, Sense, Tick};
 use crate::contact;
 use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
-use crate::model::{Cohort, DriverColumns, Environment, SensorColumns, integers};
+use crate::model::{
+    Cohort, DriverColumns, Environment, Frame, Joint, SensorColumns, body_from_frame, integers,
+};
 use crate::random;
 use crate::simd::Simd;
 use crate::time::{SimTime, Ticker};
@@ -502,7 +504,11 @@ impl Chunk {
             self.sensors[index].samples += 1;
             let Sense::Own(feel) = slot.sensor.sense() else { continue };
             let mut fresh = std::mem::take(&mut self.fresh);
-            feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around));
+            if columns.jointed {
+                self.measure_jointed(cohort, index, sample, &mut fresh, around);
+            } else {
+                feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around));
+            }
             self.keep_sample(cohort, index, sample, &mut fresh);
             self.fresh = fresh;
         }
@@ -534,6 +540,34 @@ impl Chunk {
             environment: around.environment,
             simd: around.simd,
         }
+    }
+
+    /// A sensor on a frame that joints move sits elsewhere on every robot: measures lane by lane.
+    fn measure_jointed(
+        &mut self,
+        cohort: &Cohort,
+        index: usize,
+        sample: u64,
+        fresh: &mut [Column],
+        around: &Surroundings<'_>,
+    ) {
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
+        let (Sense::Own(feel), Some(frame)) = (slot.sensor.sense(), slot.frame) else { return };
+        let (first, end) = columns.state;
+        let before = self.real[first..end].to_vec();
+        let (mut states, mut samples) = (before.clone(), fresh.to_vec());
+        for lane in 0..self.len {
+            self.real[first..end].copy_from_slice(&before);
+            let joints = joint_positions(cohort, &self.real, lane);
+            let mount = body_from_frame(&cohort.blueprint.frames, &joints, frame).then(&slot.mount);
+            let mut measure = self.measure(cohort, index, columns, sample, fresh, around);
+            measure.mount = &mount;
+            feel.measure(&mut measure);
+            states.iter_mut().zip(&self.real[first..end]).for_each(|(kept, column)| kept[lane] = column[lane]);
+            samples.iter_mut().zip(fresh.iter()).for_each(|(kept, column)| kept[lane] = column[lane]);
+        }
+        self.real[first..end].copy_from_slice(&states);
+        fresh.copy_from_slice(&samples);
     }
 
     /// Sends a fresh sample through the modifiers and makes it visible, now or after its latency.
@@ -666,6 +700,19 @@ impl Chunk {
     pub(crate) fn samples(&self, sensor: usize) -> u64 {
         self.sensors[sensor].samples
     }
+}
+
+/// The position of every frame's joint on one robot; 0 for fixed frames.
+pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize) -> Vec<f64> {
+    let mut next = cohort.layout.joints.0;
+    let position = |frame: &Frame| match frame.joint {
+        Joint::Fixed => 0.0,
+        Joint::Turn(_) | Joint::Slide(_) => {
+            next += 1;
+            real[next - 1][lane]
+        }
+    };
+    cohort.blueprint.frames.iter().map(position).collect()
 }
 
 /// Memory of a modifier on the stack: at most sixteen numbers.

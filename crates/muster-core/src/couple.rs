@@ -54,9 +54,11 @@ const BLOCK: usize = 256;
 const PARALLEL_FROM: usize = 1000;
 
 /// Who could touch whom until when.
-#[derive(Default)]
 pub(crate) struct Coupling {
     until: SimTime,
+    /// How many horizons the next coupling looks ahead.
+    stretch: u64,
+    patience: u32,
     grid: Grid,
     balls: Vec<Ball>,
     pairs: Vec<Pair>,
@@ -72,6 +74,31 @@ pub(crate) struct Coupling {
 /// Coupling looks at least this far ahead, so that short windows need not couple each time.
 const HORIZON: SimTime = SimTime::from_ns(20_000_000);
 
+/// While nobody can touch anything, coupling looks up to this many times as far ahead.
+const STRETCH_MAX: u64 = 16;
+
+/// So many couplings look equally far ahead before one tries to look further.
+const PATIENCE: u32 = 16;
+
+impl Default for Coupling {
+    fn default() -> Self {
+        Self {
+            until: SimTime::ZERO,
+            stretch: 1,
+            patience: 0,
+            grid: Grid::default(),
+            balls: Vec::new(),
+            pairs: Vec::new(),
+            blocks: Vec::new(),
+            parents: Vec::new(),
+            group_of: Vec::new(),
+            positions: Vec::new(),
+            groups: Vec::new(),
+            used: 0,
+        }
+    }
+}
+
 impl Coupling {
     /// Forgets everything: robots came, went or were moved.
     pub(crate) fn invalidate(&mut self) {
@@ -83,7 +110,29 @@ impl Coupling {
         if end <= self.until && self.until > SimTime::ZERO {
             return;
         }
-        self.until = end.max(state.time + HORIZON);
+        // as far ahead as nobody can touch anything: what is near costs at every tick, coupling only now and then
+        while !self.look_ahead(state, end, around, executor) && self.stretch > 1 {
+            self.stretch /= 2;
+            self.patience = PATIENCE;
+        }
+        self.patience = self.patience.saturating_sub(1);
+        if self.patience == 0 {
+            self.stretch = (self.stretch * 2).min(STRETCH_MAX);
+            self.patience = PATIENCE;
+        }
+        self.join(state.chunks.len(), around.one_island);
+        self.gather(state);
+    }
+
+    /// Finds who could touch whom or what until some time after `end`; true if nobody can.
+    fn look_ahead<E: Executor>(
+        &mut self,
+        state: &mut State,
+        end: SimTime,
+        around: &Solids<'_>,
+        executor: &E,
+    ) -> bool {
+        self.until = end.max(state.time + SimTime::from_ns(HORIZON.ns() * self.stretch));
         let widest_m = self.sweep(state, self.until);
         let many = state.roster.order.len() >= PARALLEL_FROM;
         if many { near_obstacles(state, around, executor) } else { near_obstacles(state, around, &Serial) }
@@ -93,8 +142,7 @@ impl Coupling {
             self.grid.rebuild(4.01 * widest_m, self.balls.iter().map(|ball| ball.centre_m));
             if many { self.find_pairs(widest_m, executor) } else { self.find_pairs(widest_m, &Serial) }
         }
-        self.join(state.chunks.len(), around.one_island);
-        self.gather(state);
+        self.pairs.is_empty() && state.chunks.iter().flatten().all(|chunk| chunk.near.is_empty())
     }
 
     /// Balls of all solid robots. Returns the largest reach.

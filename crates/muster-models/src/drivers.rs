@@ -4,13 +4,15 @@
 //! detail; a controller turns setpoints into the inputs of one motion. Both are drivers, called in that order.
 
 pub mod flight_control;
+pub mod formation;
+mod heading;
 pub mod random_walk;
 pub mod waypoints;
 
 use muster_core::component::{Driver, Kind};
 
 /// Every built-in driver.
-pub const DRIVERS: &[Kind<dyn Driver>] = &[flight_control::KIND, random_walk::KIND, waypoints::KIND];
+pub const DRIVERS: &[Kind<dyn Driver>] = &[flight_control::KIND, formation::KIND, random_walk::KIND, waypoints::KIND];
 
 /// What the integer `status` of a driver means.
 pub mod status {

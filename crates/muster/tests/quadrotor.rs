@@ -166,6 +166,21 @@ fn a_start_in_the_air_may_be_tilted() {
     assert!(distance(vec3(&sim, "q.position_m"), [0.0, 0.0, 10.0]) < 0.05);
 }
 
+#[test]
+fn a_biased_gyroscope_is_learnt_on_the_ground() {
+    let biased = "motion: {start_rotors: rest}, sensors: {imu: {gyro_bias_radps: [0.05, -0.04, 0.03], accel_bias_std_mps2: 0.3}}";
+    let text = format!("{{robots: [{{name: q, kind: quadrotor, at: {{xyz_m: [0, 0, 0.25]}}, {biased}}}]}}");
+    let mut sim = simulation(&text);
+    sim.run_for(2.0);
+    let mut late = 0.0;
+    fly(&mut sim, setpoint::POSITION, [0.0, 0.0, 5.0, 0.0], 20.0, |time, sim| {
+        if time > 8.0 {
+            late = f64::max(late, distance(vec3(sim, "q.position_m"), [0.0, 0.0, 5.0]));
+        }
+    });
+    assert!(late < 0.05, "{late}");
+}
+
 /// Numbers of the size of a Crazyflie 2, a twenty-fifth of the Hummingbird's weight.
 #[test]
 fn another_airframe_flies_with_its_own_numbers_and_the_same_gains() {

@@ -13,6 +13,9 @@
 //! Setpoints: none stops the rotors; velocity and position as in [`setpoint`]; course is flown as a velocity over
 //! ground with the nose along it; direct leaves the inputs alone, only the estimate of attitude goes on. The airframe
 //! must be that of the motion; the defaults are those of an AscTec Hummingbird, which is also the motion's default.
+//!
+//! As on a real vehicle a gyroscope's bias is learnt while standing: a robot whose sensor is off by more than about
+//! 0.03 rad/s should start on the ground and wait there for a second without a setpoint. Less is overcome in the air.
 
 use super::heading::Heading;
 use crate::sensors::{imu, truth};

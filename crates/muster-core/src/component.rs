@@ -94,6 +94,11 @@ pub trait Driver: Send + Sync {
         &[]
     }
 
+    /// The rate if the scenario gives none.
+    fn default_rate_hz(&self) -> f64 {
+        50.0
+    }
+
     /// The sensors it reads: by name on its own robot, or `robot.sensor` for another's.
     fn subscriptions(&self) -> Vec<Subscription> {
         Vec::new()

@@ -5,6 +5,8 @@
 
 pub mod autopilot;
 pub mod flight_control;
+pub mod formation;
+mod heading;
 pub mod random_walk;
 pub mod waypoints;
 
@@ -14,6 +16,7 @@ use muster_core::component::{Driver, Kind};
 pub const DRIVERS: &[Kind<dyn Driver>] = &[
     autopilot::KIND,
     flight_control::KIND,
+    formation::KIND,
     random_walk::KIND,
     waypoints::KIND,
 ];

@@ -163,8 +163,10 @@ impl RobotBuilder {
         let also: Vec<&str> = DriverText::FIELDS.iter().map(|field| field.name).collect();
         let (kind, made) = make(self.registry.drivers, "a driver", node, &path, &also, reading.problems)?;
         let common = common::<DriverText>(node, &path, kind.fields, reading.problems)?;
-        let rate = slower_than(ticks, common.rate_hz, node, &path, reading.problems)?;
-        Some(DriverSlot { name: role.to_owned(), kind: kind.name, driver: made?, rate })
+        let driver = made?;
+        let rate_hz = common.rate_hz.unwrap_or_else(|| driver.default_rate_hz());
+        let rate = slower_than(ticks, rate_hz, node, &path, reading.problems)?;
+        Some(DriverSlot { name: role.to_owned(), kind: kind.name, driver, rate })
     }
 
     fn sensor(

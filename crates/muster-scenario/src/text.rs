@@ -266,8 +266,8 @@ spec! {
     pub struct DriverText {
         /// Which kind of driver.
         kind: String;
-        /// How often it is called.
-        rate_hz: f64 = 50.0, in 0.000001..=1000000;
+        /// How often it is called; its kind has a default.
+        rate_hz: Option<f64>, in 0.000001..=1000000;
     }
 }
 

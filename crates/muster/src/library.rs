@@ -9,6 +9,7 @@ macro_rules! files {
 }
 
 files![
+    "demos/fleet.yaml",
     "robots/differential.yaml",
     "robots/fixed_wing.yaml",
     "robots/point.yaml",
@@ -31,7 +32,7 @@ mod tests {
     #[test]
     fn every_file_of_the_library_folder_is_embedded() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library");
-        for folder in ["robots", "worlds"] {
+        for folder in ["demos", "robots", "worlds"] {
             let mut on_disk: Vec<String> = std::fs::read_dir(format!("{root}/{folder}"))
                 .expect("the library folder")
                 .map(|entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))

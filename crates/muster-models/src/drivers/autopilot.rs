@@ -187,6 +187,10 @@ impl Flight {
 }
 
 impl Driver for Autopilot {
+    fn default_rate_hz(&self) -> f64 {
+        100.0
+    }
+
     fn state(&self) -> &'static [Quantity] {
         const {
             &[

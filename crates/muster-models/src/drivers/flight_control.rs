@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! v* = k_p (p* − p), limited                 position setpoints; velocity setpoints begin here
-//! a  = k_v (v* − v) + b,   ḃ = k_i (v* − v)  b: what wind, weight and a tilted estimate ask for; held while a is limited
+//! a  = k_v (v* − v) + b,   ḃ = k_i (v* − v)  b: against wind and errors of the model; held while a is limited
 //! f  = a + g ẑ                               limited in tilt; the attitude has its thrust axis along f
 //! T  = m f · ẑ_body                          so a body not yet tilted does not climb
 //! ```
@@ -13,7 +13,11 @@
 //! Setpoints: none stops the rotors; velocity and position as in [`setpoint`]; course is flown as a velocity over
 //! ground with the nose along it; direct leaves the inputs alone, only the estimate of attitude goes on. The airframe
 //! must be that of the motion; the defaults are those of an AscTec Hummingbird, which is also the motion's default.
+//!
+//! As on a real vehicle a gyroscope's bias is learnt while standing: a robot whose sensor is off by more than about
+//! 0.03 rad/s should start on the ground and wait there for a second without a setpoint. Less is overcome in the air.
 
+use super::heading::Heading;
 use crate::sensors::{imu, truth};
 use glam::{DQuat, DVec3};
 use muster_core::component::{Control, Driver, Kind, Pose, Reading, Subscription};
@@ -82,7 +86,7 @@ spec! {
 /// The row of this driver in the table.
 pub const KIND: Kind<dyn Driver> = Kind {
     name: "flight_control",
-    doc: "Flies a quadrotor to velocity, position and course setpoints: outer loop from truth, integer inner loop from IMU.",
+    doc: "Flies a quadrotor to setpoints: an outer loop from truth, and an integer inner loop from the IMU.",
     fields: FlightControlSpec::FIELDS,
     build: |node, path, also, problems| {
         let spec = <FlightControlSpec as Spec>::read(node, path, also, problems)?;
@@ -96,17 +100,20 @@ pub const KIND: Kind<dyn Driver> = Kind {
 /// The rates for which the inner loop's arithmetic is made.
 const RATE_HZ: std::ops::RangeInclusive<f64> = 200.0..=2000.0;
 
+/// The rate if the scenario gives none.
+const DEFAULT_RATE_HZ: f64 = 500.0;
+
 /// The driver's `rate_hz`, on which the gains of the inner loop depend.
 fn rate_of(node: &Node, path: &str, problems: &mut Problems) -> Option<f64> {
     let (rate_hz, place) = match node.get("rate_hz").map(|rate| (&rate.value, rate.place)) {
         Some((&Value::Number(hz), place)) => (Some(hz), place),
         Some((&Value::Integer(hz), place)) => (Some(hz as f64), place),
         Some((_, place)) => (None, place),
-        None => (None, node.place),
+        None => (Some(DEFAULT_RATE_HZ), node.place),
     };
     let within = rate_hz.filter(|rate_hz| RATE_HZ.contains(rate_hz));
     if within.is_none() {
-        let found = rate_hz.map_or_else(|| "no rate_hz".to_owned(), |hz| hz.to_string());
+        let found = rate_hz.map_or_else(|| "something else".to_owned(), |hz| hz.to_string());
         let expected = format!("{} to {} Hz", RATE_HZ.start(), RATE_HZ.end());
         problems.error(place, &below(path, "rate_hz"), found, expected);
     }
@@ -195,6 +202,10 @@ impl FlightControl {
 }
 
 impl Driver for FlightControl {
+    fn default_rate_hz(&self) -> f64 {
+        DEFAULT_RATE_HZ
+    }
+
     fn state(&self) -> &'static [Quantity] {
         const { &[Quantity::many("integral_mps2", 3)] }
     }
@@ -325,13 +336,13 @@ impl FlightControl {
     fn wanted(&self, mode: f64, [a, b, c, d]: [f64; 4], position: DVec3, heading: Heading) -> (DVec3, f64) {
         let (velocity, turn_rate) = if mode == setpoint::POSITION {
             let way = DVec3::new(a, b, c) - position;
-            (self.spec.position_gain_per_s * way, self.spec.heading_gain_per_s * heading.to(d))
+            (self.spec.position_gain_per_s * way, self.spec.heading_gain_per_s * heading.turn_to(d))
         } else if mode == setpoint::COURSE {
             let (sin, cos) = math::sin_cos(a);
             let climb = self.spec.position_gain_per_s * (b - position.z);
-            (DVec3::new(c * cos, c * sin, climb), self.spec.heading_gain_per_s * heading.to(a))
+            (DVec3::new(c * cos, c * sin, climb), self.spec.heading_gain_per_s * heading.turn_to(a))
         } else {
-            (heading.to_world(DVec3::new(a, b, c)), d)
+            (heading.in_world(DVec3::new(a, b, c)), d)
         };
         let speed = math::hypot2(velocity.x, velocity.y);
         let share = if speed > self.spec.speed_max_mps { self.spec.speed_max_mps / speed } else { 1.0 };
@@ -351,13 +362,12 @@ impl FlightControl {
     /// The attitude whose thrust axis lies along a specific force, with the thrust the present attitude shall have.
     #[inline(always)]
     fn attitude(&self, force: DVec3, orientation: DQuat, heading: Heading, turn_rate: f64) -> Setpoint {
-        let forward = heading.cos * force.x + heading.sin * force.y;
-        let left = heading.cos * force.y - heading.sin * force.x;
+        let DVec3 { x: forward, y: left, z: lift } = heading.of_world(force);
         let up = math::rotate(orientation, DVec3::Z);
         let thrust_mn = math::round_nearest(1e3 * self.spec.mass_kg * force.dot(up)) as i32;
         Setpoint {
-            roll_e4_rad: e4(-math::atan2(left, math::hypot2(forward, force.z))),
-            pitch_e4_rad: e4(math::atan2(forward, force.z)),
+            roll_e4_rad: e4(-math::atan2(left, math::hypot2(forward, lift))),
+            pitch_e4_rad: e4(math::atan2(forward, lift)),
             yaw_rate_e4_rad_s: e4(turn_rate),
             // at nothing the inner loop would give up attitude
             thrust_mn: thrust_mn.max(1),
@@ -374,34 +384,4 @@ fn counts_of(sample: &Reading<'_>) -> ImuRaw {
         std::array::from_fn(|axis| math::round_nearest(sample.get(first + axis) * per_unit) as i16)
     };
     ImuRaw { gyro: counts(imu::ANGULAR_VELOCITY, PER_RADPS), accel: counts(imu::ACCEL, PER_MPS2) }
-}
-
-/// Where the nose points, over ground.
-#[derive(Debug, Clone, Copy)]
-struct Heading {
-    sin: f64,
-    cos: f64,
-}
-
-impl Heading {
-    #[inline(always)]
-    fn of(orientation: DQuat) -> Self {
-        let DQuat { x, y, z, w } = orientation;
-        let (along, across) = (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z));
-        let length = math::hypot2(along, across);
-        // a nose straight up or down has no heading; east is as good as any
-        if length > 1e-9 { Self { sin: across / length, cos: along / length } } else { Self { sin: 0.0, cos: 1.0 } }
-    }
-
-    /// The turn from here to another heading, within ±π.
-    #[inline(always)]
-    fn to(self, heading_rad: f64) -> f64 {
-        let (sin, cos) = math::sin_cos(heading_rad);
-        math::atan2(self.cos * sin - self.sin * cos, self.cos * cos + self.sin * sin)
-    }
-
-    #[inline(always)]
-    fn to_world(self, v: DVec3) -> DVec3 {
-        DVec3::new(self.cos * v.x - self.sin * v.y, self.sin * v.x + self.cos * v.y, v.z)
-    }
 }

@@ -1,9 +1,9 @@
 //! Properties: every number of every robot by name. Variables are columns and can be written; constants belong to the
 //! blueprint and cannot; further properties can be added while a simulation runs; two names can mean one variable.
 
+use crate::chunk::joint_positions;
 use crate::component::{Pose, Sense};
 use crate::lanes::body;
-use crate::chunk::joint_positions;
 use crate::model::{Bank, Variable};
 use crate::node::nearest;
 use crate::state::Robot;
@@ -213,7 +213,8 @@ impl World {
     /// Follows names that are declared equal to others.
     fn resolve(&self, path: &str) -> String {
         let path = self.inside(path);
-        let whole = |part: &str| path == part || path.strip_prefix(part).is_some_and(|rest| rest.starts_with(['[', '.']));
+        let whole =
+            |part: &str| path == part || path.strip_prefix(part).is_some_and(|rest| rest.starts_with(['[', '.']));
         match self.model().shared.iter().find(|(name, _)| whole(name)) {
             Some((name, target)) => format!("{target}{}", &path[name.len()..]),
             None => path.to_owned(),
@@ -279,6 +280,17 @@ impl World {
         let slot = *robot.slots.get(sensor)?;
         let posted = self.state().board.sample(slot);
         shown(posted.values.to_vec(), false, Slot::Board(slot))
+    }
+
+    /// Where a sensor of a robot is in the world.
+    pub fn sensor_pose(&self, robot: &str, sensor: &str) -> Option<Pose> {
+        let (number, found) = self.state().roster.find(robot)?;
+        let slot = found.cohort.blueprint.sensor(sensor)?;
+        let carrier = match slot.frame {
+            Some(frame) => self.frame_pose(number, found, &found.cohort.blueprint.frames[frame].name)?,
+            None => self.state().pose(number)?,
+        };
+        Some(carrier.then(&slot.mount))
     }
 
     /// The pose of a frame of a robot in the world.

@@ -236,11 +236,8 @@ impl World {
 
     /// Finds out who could touch whom before `end`.
     fn couple<E: Executor>(&mut self, end: SimTime, executor: &E) {
-        let solids = Solids {
-            environment: &self.environment,
-            obstacles: &self.obstacles,
-            one_island: self.options.one_island,
-        };
+        let solids =
+            Solids { environment: &self.environment, obstacles: &self.obstacles, one_island: self.options.one_island };
         self.coupling.renew(&mut self.state, end, &solids, executor);
     }
 
@@ -520,9 +517,14 @@ impl World {
 
     fn retool(&mut self, robot: &str, cohort: &Arc<crate::model::Cohort>) -> Result<(), String> {
         let number = self.number_of(robot)?;
-        self.state.retool(number, cohort, self.model.seed);
-        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
+        let carried = self.state.retool(number, cohort, self.model.seed);
         self.stale = true;
+        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
+        // what is new starts where the robot is; what was there goes on as it was
+        self.start(number);
+        if let Some(carried) = carried {
+            self.state.carry(number, &carried);
+        }
         Ok(())
     }
 
@@ -552,8 +554,7 @@ impl World {
         self.wire_all();
         self.find_publics(now);
         let listeners = std::mem::take(&mut self.listeners);
-        self.listeners =
-            listeners.into_iter().filter(|&(robot, ..)| self.state.roster.get(robot).is_some()).collect();
+        self.listeners = listeners.into_iter().filter(|&(robot, ..)| self.state.roster.get(robot).is_some()).collect();
     }
 
     fn schedule_looks(&mut self, now: SimTime) {

@@ -1,6 +1,7 @@
 //! `muster check`: every problem of a scenario, with file and line.
 
 use super::options::Overrides;
+use super::progress::counted;
 use super::{INVALID, OK};
 use muster::library;
 use muster_core::node::Problem;
@@ -33,7 +34,7 @@ pub(crate) fn check(scenarios: &[PathBuf], over: &Overrides) -> u8 {
             Ok(scenario) => code = code.max(conclude(path, &scenario)),
             Err(problems) => {
                 let errors = problems.iter().filter(|problem| !problem.warning).count();
-                println!("{}: {errors} error{}", path.display(), if errors == 1 { "" } else { "s" });
+                println!("{}: {}", path.display(), counted(errors, "error"));
                 code = INVALID;
             }
         }
@@ -49,7 +50,8 @@ fn conclude(path: &std::path::Path, scenario: &Scenario) -> u8 {
     for note in notes(scenario) {
         println!("{}: note: {note}", path.display());
     }
-    println!("{}: ok, {} robots of {} sorts", path.display(), scenario.model.robots.len(), scenario.cohorts.len());
+    let (robots, sorts) = (scenario.model.robots.len(), scenario.cohorts.len());
+    println!("{}: ok, {} of {}", path.display(), counted(robots, "robot"), counted(sorts, "sort"));
     OK
 }
 

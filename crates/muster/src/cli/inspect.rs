@@ -3,7 +3,10 @@
 use super::{FAILED, INVALID, InspectArguments, OK};
 use comfy_table::{Table, presets};
 use muster::Simulation;
-use muster_core::property::Shown;
+use muster_core::component::{Pose, Sense};
+use muster_core::lanes::Quantity;
+use muster_core::model::{Bank, SensorSlot};
+use muster_core::property::{Shown, Slot};
 use muster_core::state::Robot;
 use serde_json::{Value, json};
 
@@ -74,21 +77,59 @@ fn robot_json(sim: &Simulation, robot: &Robot) -> Value {
         .sensors
         .iter()
         .map(|slot| {
-            let at = slot.mount.position_m;
+            let pose = sim.world().sensor_pose(&robot.name, &slot.name);
+            let frame = slot.frame.map(|frame| blueprint.frames[frame].name.as_str());
+            let modifiers: Vec<&str> = slot.modifiers.iter().map(|modifier| modifier.kind).collect();
             json!({ "name": slot.name, "kind": slot.kind, "rate_hz": slot.rate.hz(), "phase_s": slot.phase.s(),
-                    "latency_s": slot.latency.s(), "robot": robot.name, "relative_position_m": [at.x, at.y, at.z],
-                    "fields": slot.sensor.fields().iter().map(|field| field.name).collect::<Vec<_>>() })
+                    "latency_s": slot.latency.s(), "modifiers": modifiers, "robot": robot.name, "frame": frame,
+                    "relative_pose": pose_json(&slot.mount), "world_pose": pose.as_ref().map(pose_json),
+                    "data": sample_json(sim, &robot.name, slot) })
         })
         .collect();
     let properties = sim.world().properties_of(&robot.name).unwrap_or_default();
-    let properties: serde_json::Map<String, Value> =
-        properties.into_iter().map(|shown| (shown.path[robot.name.len() + 1..].to_owned(), shown_json(&shown))).collect();
+    let properties: serde_json::Map<String, Value> = properties
+        .into_iter()
+        .map(|shown| (shown.path[robot.name.len() + 1..].to_owned(), shown_json(&shown)))
+        .collect();
     json!({ "name": robot.name, "kind": blueprint.kind, "motion": blueprint.motion_kind,
             "rate_hz": blueprint.rate.hz(), "sensors": sensors, "properties": properties })
 }
 
+fn pose_json(pose: &Pose) -> Value {
+    json!({ "position_m": pose.position_m.to_array(), "orientation": pose.orientation.to_array() })
+}
+
+/// The last sample of a sensor by field; for each thing seen, if it looks at the world.
+fn sample_json(sim: &Simulation, robot: &str, slot: &SensorSlot) -> Value {
+    let fields = slot.sensor.fields();
+    let by_field = |values: &[f64]| -> Value {
+        let mut rest = values;
+        let numbers = fields.iter().map(|field| {
+            let (own, after) = rest.split_at(field.len.min(rest.len()));
+            rest = after;
+            (field.name.to_owned(), numbers_json(own))
+        });
+        Value::Object(numbers.collect())
+    };
+    let values = |path: &str| sim.world().property(path).unwrap_or_default();
+    match slot.sensor.sense() {
+        Sense::Own(_) => {
+            let paths = fields.iter().map(|field| format!("{robot}.{}.{}", slot.name, field.name));
+            by_field(&paths.flat_map(|path| values(&path)).collect::<Vec<f64>>())
+        }
+        Sense::World(_) => {
+            let seen = values(&format!("{robot}.{}", slot.name));
+            seen.chunks_exact(Quantity::total(fields).max(1)).map(by_field).collect()
+        }
+    }
+}
+
 fn shown_json(shown: &Shown) -> Value {
-    match shown.values.as_slice() {
+    numbers_json(&shown.values)
+}
+
+fn numbers_json(values: &[f64]) -> Value {
+    match values {
         [one] => json!(one),
         many => json!(many),
     }
@@ -102,9 +143,20 @@ fn robot(sim: &Simulation, name: &str, as_json: bool) {
     }
     let mut rows = table(&["property", "value", ""]);
     for shown in sim.world().properties_of(name).unwrap_or_default() {
-        let values: Vec<String> = shown.values.iter().take(12).map(|value| format!("{value:.6}")).collect();
+        let whole = matches!(shown.slot, Slot::Column(_, Bank::Integer, _));
+        let number = |value: &f64| match value.abs() {
+            _ if whole => value.to_string(),
+            small if small > 0.0 && small < 1e-3 => format!("{value:.3e}"),
+            _ => format!("{value:.6}"),
+        };
+        let values: Vec<String> = shown.values.iter().take(12).map(number).collect();
         let more = if shown.values.len() > 12 { " …" } else { "" };
-        let sort = if shown.variable { "" } else { "constant" };
+        let sort = match shown.slot {
+            Slot::Column(..) | Slot::Extra(_) => "",
+            Slot::Constant => "constant",
+            Slot::Board(_) => "sample",
+            Slot::Computed => "frame",
+        };
         rows.add_row(vec![shown.path, format!("{}{more}", values.join(" ")), sort.to_owned()]);
     }
     println!("{rows}");

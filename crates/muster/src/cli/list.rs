@@ -3,6 +3,7 @@
 use super::OK;
 use muster::library;
 use muster_core::component::Kind;
+use muster_core::node::Node;
 use muster_core::spec::Field;
 use muster_models::REGISTRY;
 use serde_json::{Value, json};
@@ -57,8 +58,10 @@ fn items() -> Vec<Item> {
     let mut items = Vec::new();
     let library_item = |family, name: &str| {
         let text = library::FILES.iter().find(|(file, _)| *file == format!("{family}/{name}.yaml"));
-        let about = text.and_then(|(_, text)| text.lines().find_map(|line| line.strip_prefix("about:")));
-        Item { family, name: name.to_owned(), doc: about.unwrap_or_default().trim().to_owned(), fields: &[] }
+        let node = text.and_then(|(_, text)| muster_scenario::yaml::parse(text, 0).ok()).unwrap_or_default();
+        let about = node.get("about").and_then(Node::text).unwrap_or_default();
+        let words: Vec<&str> = about.split_whitespace().collect();
+        Item { family, name: name.to_owned(), doc: words.join(" "), fields: &[] }
     };
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
     items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));

@@ -2,7 +2,7 @@
 
 use super::options::RunFlags;
 use super::progress::micros;
-use super::run::{Source, exit_code, run_options};
+use super::run::{Source, can_write, exit_code, run_options, write_report};
 use super::{FAILED, INVALID};
 use comfy_table::{Table, presets};
 use muster::report::Report;
@@ -20,6 +20,9 @@ type Outcome = Result<(Report, Ended), LoadError>;
 
 /// Runs every seed and returns the exit code: that of the worst run.
 pub(crate) fn run(source: &Source, flags: &RunFlags, seeds: &[u64], stop: &std::sync::Arc<AtomicBool>) -> u8 {
+    if flags.report.as_ref().is_some_and(|path| !can_write(path)) {
+        return FAILED;
+    }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let outcomes: Mutex<BTreeMap<u64, Outcome>> = Mutex::new(BTreeMap::new());
@@ -77,8 +80,7 @@ fn conclude(outcomes: BTreeMap<u64, Outcome>, flags: &RunFlags) -> u8 {
     }
     if let Some(path) = &flags.report {
         let all: Vec<serde_json::Value> = reports.iter().map(|(_, report, _)| report.json()).collect();
-        if let Err(error) = std::fs::write(path, format!("{:#}\n", serde_json::Value::from(all))) {
-            eprintln!("error: cannot write report {}: {error}", path.display());
+        if !write_report(path, &serde_json::Value::from(all)) {
             return FAILED;
         }
     }
@@ -87,7 +89,9 @@ fn conclude(outcomes: BTreeMap<u64, Outcome>, flags: &RunFlags) -> u8 {
 }
 
 fn print_spread(reports: &[(u64, Report, Ended)], passed: usize) {
-    for (seed, report, ended) in reports.iter().filter(|(_, report, ended)| *ended != Ended::Finished || !report.failures.is_empty()).take(20) {
+    for (seed, report, ended) in
+        reports.iter().filter(|(_, report, ended)| *ended != Ended::Finished || !report.failures.is_empty()).take(20)
+    {
         let why = report.failures.first().map_or_else(|| format!("{ended:?}"), ToString::to_string);
         println!("seed {seed}: {why}");
     }

@@ -517,8 +517,13 @@ impl World {
 
     fn retool(&mut self, robot: &str, cohort: &Arc<crate::model::Cohort>) -> Result<(), String> {
         let number = self.number_of(robot)?;
+        let listened = self.listened(number);
         let carried = self.state.retool(number, cohort, self.model.seed);
         self.stale = true;
+        self.listeners.retain(|&(listened, ..)| listened != number);
+        for sensor in listened {
+            self.listen(robot, &sensor);
+        }
         self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
         // what is new starts where the robot is; what was there goes on as it was
         self.start(number);
@@ -526,6 +531,19 @@ impl World {
             self.state.carry(number, &carried);
         }
         Ok(())
+    }
+
+    /// The names of a robot's sensors that somebody outside listens to.
+    fn listened(&self, number: u32) -> Vec<String> {
+        let Some((robot, (chunk, lane))) = self.state.roster.get(number).zip(self.state.place_of(number)) else {
+            return Vec::new();
+        };
+        let sensors = robot.cohort.blueprint.sensors.iter().enumerate();
+        let heard = |sensor: usize| {
+            chunk.listened[sensor] & (1 << lane) != 0
+                || self.listeners.iter().any(|&(robot, own, _)| (robot, own as usize) == (number, sensor))
+        };
+        sensors.filter(|(sensor, _)| heard(*sensor)).map(|(_, slot)| slot.name.clone()).collect()
     }
 
     fn start(&mut self, number: u32) {

@@ -24,7 +24,7 @@ pub trait Sink: Send {
         false
     }
 
-    /// Takes what became visible during a window.
+    /// Takes what became visible during a window: what all sinks together asked for.
     fn take(&mut self, batch: &Batch);
 }
 
@@ -138,18 +138,31 @@ impl Messenger {
         }
     }
 
+    /// Goes on from another time: that of a world that was reset or restored.
+    pub(crate) fn rewind(&mut self, world: &mut World) {
+        self.flush();
+        if let Some((rate, ticker)) = &mut self.states {
+            *ticker = Ticker::after(*rate, SimTime::ZERO, world.time());
+        }
+        self.renew(world);
+    }
+
+    /// Listens to those who have come since, if anybody came or went.
+    pub(crate) fn renew(&mut self, world: &mut World) {
+        if world.generation() != self.directory.0 {
+            self.note_start(world);
+            for pattern in &self.patterns {
+                listen(world, pattern);
+            }
+        }
+    }
+
     /// Hands out what became visible in the last window.
     pub(crate) fn deliver(&mut self, world: &mut World) {
         if !self.any {
             return;
         }
-        if world.generation() != self.directory.0 {
-            self.note_start(world);
-            for pattern in std::mem::take(&mut self.patterns) {
-                listen(world, &pattern);
-                self.patterns.push(pattern);
-            }
-        }
+        self.renew(world);
         let now = world.time();
         let due = match &mut self.states {
             Some((rate, ticker)) if self.wants_states => ticker.take_due(*rate, now).is_some(),

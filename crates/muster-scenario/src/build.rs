@@ -372,6 +372,9 @@ fn place_robots(
         let Some(whole) = with_library(files, robot, &path, problems) else { continue };
         let before = problems.list().len();
         let Some(first) = first_of(&whole, &path, problems) else { continue };
+        if !overrides_fit(&first.overrides, &path, problems) {
+            continue;
+        }
         let own_names =
             place_block(&whole, &first, &path, (&mut builder, &mut names, &mut robots), text.run.seed, problems);
         if problems.list().len() == before {
@@ -441,29 +444,34 @@ fn first_of(whole: &Node, path: &str, problems: &mut Problems) -> Option<RobotTe
     read_robot(&node, path, problems)
 }
 
-/// Every override is meant for a robot that exists, and does not say what only the whole block can.
-fn check_overrides(overrides: &Node, names: &[String], path: &str, problems: &mut Problems) {
+/// True if overrides say nothing that only the whole block can.
+fn overrides_fit(overrides: &Node, path: &str, problems: &mut Problems) -> bool {
+    let before = problems.list().len();
     let path = format!("{path}.overrides");
     let Some(entries) = overrides.entries() else {
         problems.error(overrides.place, &path, overrides.found(), "a map of robots, by name or number");
-        return;
+        return false;
     };
     for entry in entries {
-        let number = entry.key.parse::<usize>().is_ok_and(|number| number < names.len());
-        if !number && !names.contains(&entry.key) {
-            let what = format!("a robot of this block, by name or by a number below {}", names.len());
-            problems.unknown(entry.key_place, &path, &entry.key, &what, names.iter().map(String::as_str));
-        }
         for own in entry.value.entries().unwrap_or_default() {
             if ["name", "kind", "count", "layout", "overrides"].contains(&own.key.as_str()) {
                 let path = format!("{path}.{}", entry.key);
-                problems.error(
-                    own.key_place,
-                    &path,
-                    format!("{:?}", own.key),
-                    "a key that one robot can have for itself",
-                );
+                let expected = "a key that one robot can have for itself";
+                problems.error(own.key_place, &path, format!("{:?}", own.key), expected);
             }
+        }
+    }
+    problems.list().len() == before
+}
+
+/// Every override is meant for a robot that exists.
+fn check_overrides(overrides: &Node, names: &[String], path: &str, problems: &mut Problems) {
+    for entry in overrides.entries().unwrap_or_default() {
+        let number = entry.key.parse::<usize>().is_ok_and(|number| number < names.len());
+        if !number && !names.contains(&entry.key) {
+            let what = format!("a robot of this block, by name or by a number below {}", names.len());
+            let names = names.iter().map(String::as_str);
+            problems.unknown(entry.key_place, &format!("{path}.overrides"), &entry.key, &what, names);
         }
     }
 }

@@ -165,7 +165,10 @@ fn an_object_attached_to_nobody_or_with_a_motion_is_refused() {
     let text = "{robots: [{name: box, kind: point}, {name: eye, shares_pose_of: boxx, sensors: {t: {kind: truth}}}, \
                 {name: ear, shares_pose_of: box, motion: {kind: point}}]}";
     let error = Simulation::from_text(text, &Setup::default()).err().unwrap().rendered;
-    assert!(error.contains("robots[1].shares_pose_of: found \"boxx\"") && error.contains("did you mean \"box\"?"), "{error}");
+    assert!(
+        error.contains("robots[1].shares_pose_of: found \"boxx\"") && error.contains("did you mean \"box\"?"),
+        "{error}"
+    );
     assert!(error.contains("robots[2]: found \"motion\""), "{error}");
 }
 
@@ -191,7 +194,10 @@ fn a_compound_of_nobody_or_inside_itself_is_refused() {
     let text = "{robots: [{name: scout, kind: point}], compounds: {team: {members: [scuot, team2]}, team2: {members: [team]}, \
                 pair: {members: [scout], relations: [[scout, sees, ghost]]}}}";
     let error = Simulation::from_text(text, &Setup::default()).err().unwrap().rendered;
-    assert!(error.contains("compounds.team.members: found \"scuot\"") && error.contains("did you mean \"scout\"?"), "{error}");
+    assert!(
+        error.contains("compounds.team.members: found \"scuot\"") && error.contains("did you mean \"scout\"?"),
+        "{error}"
+    );
     assert!(error.contains("compound \"team\" inside itself") && error.contains("found \"ghost\""), "{error}");
 }
 
@@ -221,7 +227,8 @@ fn one_robot_file_runs_with_any_motion() {
         let scenario = folder.join(format!("{motion}.yaml"));
         let robot = format!("{{name: r, kind: body.yaml, at: {{xyz_m: [0, 0, 50]}}, motion: {{kind: {motion}}}}}");
         std::fs::write(&scenario, format!("{{world: {{ground: false}}, robots: [{robot}]}}")).unwrap();
-        let mut sim = Simulation::load(scenario.to_str().unwrap(), &Setup::default()).unwrap_or_else(|error| panic!("{error}"));
+        let mut sim =
+            Simulation::load(scenario.to_str().unwrap(), &Setup::default()).unwrap_or_else(|error| panic!("{error}"));
         sim.run_for(0.5);
         values(&sim, "r.truth.position_m")
     });
@@ -336,7 +343,9 @@ fn levels_of_detail_mix_and_kinematics_cost_a_fraction() {
     assert_eq!(moved.count(), 10);
     // many of each, one after the other, so that a share can be told from the noise of the machine
     let seconds = |robot: &str| {
-        let text = format!("{{world: {{ground: false}}, robots: [{{name: 'r{{i}}', {robot}, count: 64, layout: {{grid: {{rows: 8, spacing_m: 9, from_m: [0, 0, 5]}}}}}}]}}");
+        let text = format!(
+            "{{world: {{ground: false}}, robots: [{{name: 'r{{i}}', {robot}, count: 64, layout: {{grid: {{rows: 8, spacing_m: 9, from_m: [0, 0, 5]}}}}}}]}}"
+        );
         let mut sim = simulation(&text);
         sim.run_for(0.1);
         let start = Instant::now();
@@ -360,7 +369,8 @@ fn one_client_drives_every_level_of_detail() {
         (vec3(sim, "r.truth.position_m"), vec3(sim, "r.truth.velocity_mps"))
     };
     for level in ["kind: point", "kind: differential", "kind: quadrotor", "kind: point, motion: {accel_max_mps2: 1}"] {
-        let (position, velocity) = client(&mut simulation(&format!("{{robots: [{{name: r, {level}, at: {{xyz_m: [0, 0, 3]}}}}]}}")));
+        let (position, velocity) =
+            client(&mut simulation(&format!("{{robots: [{{name: r, {level}, at: {{xyz_m: [0, 0, 3]}}}}]}}")));
         assert!((position.x - 3.0).abs() < 0.3 && position.y.abs() < 0.1, "{level}: {position}");
         assert!(velocity.length() < 0.05, "{level}: {velocity}");
     }

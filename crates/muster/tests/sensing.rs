@@ -108,7 +108,8 @@ fn ten_robots_find_those_within_five_metres() {
     );
     for _ in 0..20 {
         sim.run_for(0.1);
-        let robots: Vec<(u32, String)> = sim.world().roster().map(|(number, robot)| (number, robot.name.clone())).collect();
+        let robots: Vec<(u32, String)> =
+            sim.world().roster().map(|(number, robot)| (number, robot.name.clone())).collect();
         let position = |name: &str| sim.world().pose(name).unwrap().position_m;
         for (own, name) in &robots {
             let sample = values(&sim, &format!("{name}.near"));
@@ -149,7 +150,9 @@ fn every_sensor_of_every_aircraft_speaks_at_its_rate() {
     );
     let heard = hear(&mut sim, "*.*", 2.0);
     for uav in 0..3 {
-        for (sensor, rate_hz) in [("truth", 100.0), ("imu", 500.0), ("gps", 10.0), ("barometer", 50.0), ("airspeed", 50.0)] {
+        for (sensor, rate_hz) in
+            [("truth", 100.0), ("imu", 500.0), ("gps", 10.0), ("barometer", 50.0), ("airspeed", 50.0)]
+        {
             let samples = &heard[&format!("uav{uav}.{sensor}")];
             assert_eq!(samples.len(), (2.0 * rate_hz) as usize, "{sensor}");
             for pair in samples.windows(2) {
@@ -168,7 +171,8 @@ fn modifiers_act_in_order_between_measurement_and_delivery() {
         let sensor = format!("{{kind: truth, rate_hz: 100, modifiers: {modifiers}}}");
         column(&hear(&mut still("", "[3, 0, 1]", &sensor), "r.s", 10.0), "r.s", 0)
     };
-    let (noise, limit) = ("{kind: gaussian_noise, position_std_m: 1}", "{kind: saturation, max: 2, fields: [position_m]}");
+    let (noise, limit) =
+        ("{kind: gaussian_noise, position_std_m: 1}", "{kind: saturation, max: 2, fields: [position_m]}");
     let limited_last = at_three(&format!("[{noise}, {limit}]"));
     assert!(limited_last.iter().all(|&x| x <= 2.0) && limited_last.iter().any(|&x| x < 2.0));
     let noisy_last = at_three(&format!("[{limit}, {noise}]"));

@@ -7,7 +7,9 @@ use crate::board::Board;
 use crate::component::{Blow, Control, Measure, Pose, Readings, Sample, Sense, Tick};
 use crate::contact;
 use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
-use crate::model::{Cohort, DriverColumns, Environment, SensorColumns, integers};
+use crate::model::{
+    Cohort, DriverColumns, Environment, Frame, Joint, SensorColumns, body_from_frame, integers,
+};
 use crate::random;
 use crate::simd::Simd;
 use crate::time::{SimTime, Ticker};
@@ -89,6 +91,8 @@ pub(crate) struct Chunk {
     pub(crate) listened: Vec<u32>,
     /// Obstacles that lanes could touch before the next coupling.
     pub(crate) near: Vec<(u8, u32)>,
+    /// How far from its place at the last coupling a robot and its outline can get, m.
+    pub(crate) reach_m: f64,
     /// True if some lane was pushed or kicked since its last tick.
     pub(crate) pushed: bool,
     /// Lanes that were isolated.
@@ -100,6 +104,8 @@ pub(crate) struct Chunk {
     fresh: Vec<Column>,
     values: Vec<f64>,
     pub(crate) robot_ticks: u64,
+    /// Contacts felt, robot by robot and tick by tick.
+    pub(crate) touches: u64,
 }
 
 /// The schedule of a robot-local sensor.
@@ -140,6 +146,7 @@ impl Chunk {
             slots: layout.drivers.iter().map(|columns| vec![u32::MAX; columns.wires.len() * LANES]).collect(),
             listened: vec![0; sensors],
             near: Vec::new(),
+            reach_m: 0.0,
             pushed: false,
             isolated: 0,
             faults: Vec::new(),
@@ -149,6 +156,7 @@ impl Chunk {
             fresh: vec![[0.0; LANES]; most_fields.unwrap_or(0)],
             values: vec![0.0; most_fields.unwrap_or(0)],
             robot_ticks: 0,
+            touches: 0,
             cohort: Arc::clone(&cohort),
         };
         for lane in 0..LANES {
@@ -413,6 +421,7 @@ impl Chunk {
 
     /// Counts a contact if it is a new one: the robot touched nothing for two ticks.
     pub(crate) fn note_contact(&mut self, lane: usize, time: SimTime, with: Other) {
+        self.touches += 1;
         let last = &mut self.int[integers::LAST_CONTACT][lane];
         let pause = 2 * self.cohort.blueprint.rate.period().ns() as i64 + 1;
         let now = time.ns() as i64;
@@ -495,7 +504,11 @@ impl Chunk {
             self.sensors[index].samples += 1;
             let Sense::Own(feel) = slot.sensor.sense() else { continue };
             let mut fresh = std::mem::take(&mut self.fresh);
-            feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around));
+            if columns.jointed {
+                self.measure_jointed(cohort, index, sample, &mut fresh, around);
+            } else {
+                feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around));
+            }
             self.keep_sample(cohort, index, sample, &mut fresh);
             self.fresh = fresh;
         }
@@ -527,6 +540,34 @@ impl Chunk {
             environment: around.environment,
             simd: around.simd,
         }
+    }
+
+    /// A sensor on a frame that joints move sits elsewhere on every robot: measures lane by lane.
+    fn measure_jointed(
+        &mut self,
+        cohort: &Cohort,
+        index: usize,
+        sample: u64,
+        fresh: &mut [Column],
+        around: &Surroundings<'_>,
+    ) {
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
+        let (Sense::Own(feel), Some(frame)) = (slot.sensor.sense(), slot.frame) else { return };
+        let (first, end) = columns.state;
+        let before = self.real[first..end].to_vec();
+        let (mut states, mut samples) = (before.clone(), fresh.to_vec());
+        for lane in 0..self.len {
+            self.real[first..end].copy_from_slice(&before);
+            let joints = joint_positions(cohort, &self.real, lane);
+            let mount = body_from_frame(&cohort.blueprint.frames, &joints, frame).then(&slot.mount);
+            let mut measure = self.measure(cohort, index, columns, sample, fresh, around);
+            measure.mount = &mount;
+            feel.measure(&mut measure);
+            states.iter_mut().zip(&self.real[first..end]).for_each(|(kept, column)| kept[lane] = column[lane]);
+            samples.iter_mut().zip(fresh.iter()).for_each(|(kept, column)| kept[lane] = column[lane]);
+        }
+        self.real[first..end].copy_from_slice(&states);
+        fresh.copy_from_slice(&samples);
     }
 
     /// Sends a fresh sample through the modifiers and makes it visible, now or after its latency.
@@ -659,6 +700,19 @@ impl Chunk {
     pub(crate) fn samples(&self, sensor: usize) -> u64 {
         self.sensors[sensor].samples
     }
+}
+
+/// The position of every frame's joint on one robot; 0 for fixed frames.
+pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize) -> Vec<f64> {
+    let mut next = cohort.layout.joints.0;
+    let position = |frame: &Frame| match frame.joint {
+        Joint::Fixed => 0.0,
+        Joint::Turn(_) | Joint::Slide(_) => {
+            next += 1;
+            real[next - 1][lane]
+        }
+    };
+    cohort.blueprint.frames.iter().map(position).collect()
 }
 
 /// Memory of a modifier on the stack: at most sixteen numbers.

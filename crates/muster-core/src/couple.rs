@@ -4,7 +4,7 @@
 
 use crate::chunk::{Chunk, Other, Surroundings};
 use crate::contact::{self, PairContact, Partner, Shape};
-use crate::exec::Executor;
+use crate::exec::{Executor, Serial};
 use crate::grid::Grid;
 use crate::lanes::body;
 use crate::model::Environment;
@@ -40,13 +40,29 @@ struct Ball {
     lane: u8,
 }
 
+/// What stands in the world, and whether all robots count as one island.
+pub(crate) struct Solids<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) obstacles: &'a Obstacles,
+    pub(crate) one_island: bool,
+}
+
+/// Robots whose partners are searched as one piece of work.
+const BLOCK: usize = 256;
+
+/// From this many robots on the search is spread over threads.
+const PARALLEL_FROM: usize = 1000;
+
 /// Who could touch whom until when.
-#[derive(Default)]
 pub(crate) struct Coupling {
     until: SimTime,
+    /// How many horizons the next coupling looks ahead.
+    stretch: u64,
+    patience: u32,
     grid: Grid,
     balls: Vec<Ball>,
     pairs: Vec<Pair>,
+    blocks: Vec<Vec<Pair>>,
     parents: Vec<u32>,
     group_of: Vec<u32>,
     /// Group of each chunk, and its position there.
@@ -58,6 +74,31 @@ pub(crate) struct Coupling {
 /// Coupling looks at least this far ahead, so that short windows need not couple each time.
 const HORIZON: SimTime = SimTime::from_ns(20_000_000);
 
+/// While nobody can touch anything, coupling looks up to this many times as far ahead.
+const STRETCH_MAX: u64 = 16;
+
+/// So many couplings look equally far ahead before one tries to look further.
+const PATIENCE: u32 = 16;
+
+impl Default for Coupling {
+    fn default() -> Self {
+        Self {
+            until: SimTime::ZERO,
+            stretch: 1,
+            patience: 0,
+            grid: Grid::default(),
+            balls: Vec::new(),
+            pairs: Vec::new(),
+            blocks: Vec::new(),
+            parents: Vec::new(),
+            group_of: Vec::new(),
+            positions: Vec::new(),
+            groups: Vec::new(),
+            used: 0,
+        }
+    }
+}
+
 impl Coupling {
     /// Forgets everything: robots came, went or were moved.
     pub(crate) fn invalidate(&mut self) {
@@ -65,82 +106,80 @@ impl Coupling {
     }
 
     /// Makes the groups valid until `end`, if they are not.
-    pub(crate) fn renew(
-        &mut self,
-        state: &mut State,
-        end: SimTime,
-        environment: &Environment,
-        obstacles: &Obstacles,
-        one_island: bool,
-    ) {
+    pub(crate) fn renew<E: Executor>(&mut self, state: &mut State, end: SimTime, around: &Solids<'_>, executor: &E) {
         if end <= self.until && self.until > SimTime::ZERO {
             return;
         }
-        self.until = end.max(state.time + HORIZON);
-        let span_s = (self.until - state.time).s();
-        let widest_m = self.sweep(state, span_s, environment, obstacles);
-        self.find_pairs(widest_m);
-        self.join(state.chunks.len(), one_island);
+        // as far ahead as nobody can touch anything: what is near costs at every tick, coupling only now and then
+        while !self.look_ahead(state, end, around, executor) && self.stretch > 1 {
+            self.stretch /= 2;
+            self.patience = PATIENCE;
+        }
+        self.patience = self.patience.saturating_sub(1);
+        if self.patience == 0 {
+            self.stretch = (self.stretch * 2).min(STRETCH_MAX);
+            self.patience = PATIENCE;
+        }
+        self.join(state.chunks.len(), around.one_island);
         self.gather(state);
     }
 
-    /// Balls of all solid robots, and the obstacles each could touch. Returns the largest reach.
-    fn sweep(&mut self, state: &mut State, span_s: f64, environment: &Environment, obstacles: &Obstacles) -> f64 {
+    /// Finds who could touch whom or what until some time after `end`; true if nobody can.
+    fn look_ahead<E: Executor>(
+        &mut self,
+        state: &mut State,
+        end: SimTime,
+        around: &Solids<'_>,
+        executor: &E,
+    ) -> bool {
+        self.until = end.max(state.time + SimTime::from_ns(HORIZON.ns() * self.stretch));
+        let widest_m = self.sweep(state, self.until);
+        let many = state.roster.order.len() >= PARALLEL_FROM;
+        if many { near_obstacles(state, around, executor) } else { near_obstacles(state, around, &Serial) }
+        self.pairs.clear();
+        if widest_m > 0.0 {
+            // cells a little wider than the widest search: it touches at most eight, four on the ground
+            self.grid.rebuild(4.01 * widest_m, self.balls.iter().map(|ball| ball.centre_m));
+            if many { self.find_pairs(widest_m, executor) } else { self.find_pairs(widest_m, &Serial) }
+        }
+        self.pairs.is_empty() && state.chunks.iter().flatten().all(|chunk| chunk.near.is_empty())
+    }
+
+    /// Balls of all solid robots. Returns the largest reach.
+    fn sweep(&mut self, state: &mut State, until: SimTime) -> f64 {
         let no_ball = Ball { centre_m: DVec3::ZERO, reach_m: -1.0, chunk: u32::MAX, lane: 0 };
         self.balls.clear();
         self.balls.resize(state.roster.order.len(), no_ball);
         let mut widest_m = 0.0_f64;
         for (index, chunk) in state.chunks.iter_mut().enumerate() {
             let Some(chunk) = chunk else { continue };
-            chunk.near.clear();
             let blueprint = &chunk.cohort.blueprint;
+            let ticks = blueprint.rate.first_after(until).saturating_sub(chunk.tick.index);
+            let travel_m = blueprint.motion.speed_max_mps() * ticks as f64 * blueprint.rate.period_s();
+            chunk.reach_m = blueprint.shape.radius_m() + travel_m;
             if blueprint.shape == Shape::None {
                 continue;
             }
-            let (radius_m, planar) = (blueprint.shape.radius_m(), blueprint.planar());
-            // a tick may begin before the window and end in it
-            let travel_s = span_s + blueprint.rate.period_s();
-            let reach_m = radius_m + blueprint.motion.speed_max_mps() * travel_s;
-            widest_m = widest_m.max(reach_m);
+            widest_m = widest_m.max(chunk.reach_m);
             for lane in 0..chunk.len {
                 let centre_m = body::vec3(&chunk.real, body::POSITION, lane);
-                let ball = Ball { centre_m, reach_m, chunk: index as u32, lane: lane as u8 };
+                let ball = Ball { centre_m, reach_m: chunk.reach_m, chunk: index as u32, lane: lane as u8 };
                 self.balls[chunk.dense[lane] as usize] = ball;
-                if !planar {
-                    near_planes(&mut chunk.near, &ball, environment, obstacles);
-                }
-                obstacles.near(environment, centre_m, reach_m, |obstacle| chunk.near.push((lane as u8, obstacle)));
             }
-            // obstacles act in their order, whatever order the search found them in
-            chunk.near.sort_unstable();
         }
         widest_m
     }
 
-    fn find_pairs(&mut self, widest_m: f64) {
-        self.pairs.clear();
-        if widest_m <= 0.0 {
-            return;
-        }
-        // cells twice as wide as the widest search: it touches at most eight
-        self.grid.rebuild(4.0 * widest_m, self.balls.iter().map(|ball| ball.centre_m));
-        for (index, ball) in self.balls.iter().enumerate().filter(|(_, ball)| ball.reach_m >= 0.0) {
-            self.grid.within(ball.centre_m, ball.reach_m + widest_m, |other, centre_m| {
-                let partner = &self.balls[other as usize];
-                let reach = ball.reach_m + partner.reach_m;
-                if (other as usize) > index
-                    && partner.reach_m >= 0.0
-                    && (centre_m - ball.centre_m).length_squared() <= reach * reach
-                {
-                    self.pairs.push(Pair {
-                        dense: (index as u32, other),
-                        first: (ball.chunk, ball.lane),
-                        second: (partner.chunk, partner.lane),
-                    });
-                }
-            });
-        }
-        self.pairs.sort_unstable();
+    fn find_pairs<E: Executor>(&mut self, widest_m: f64, executor: &E) {
+        let (balls, grid) = (&self.balls, &self.grid);
+        self.blocks.resize_with(balls.len().div_ceil(BLOCK), Vec::new);
+        executor.for_each_mut(&mut self.blocks, &|block, pairs: &mut Vec<Pair>| {
+            pairs.clear();
+            for index in block * BLOCK..balls.len().min((block + 1) * BLOCK) {
+                partners(index, balls, grid, widest_m, pairs);
+            }
+        });
+        self.blocks.iter().for_each(|block| self.pairs.extend_from_slice(block));
     }
 
     /// Unites chunks that share a pair (union–find).
@@ -243,12 +282,59 @@ impl Coupling {
     }
 }
 
-fn near_planes(near: &mut Vec<(u8, u32)>, ball: &Ball, environment: &Environment, obstacles: &Obstacles) {
-    for &plane in &obstacles.planes {
-        let obstacle = &environment.obstacles[plane as usize];
-        let height = (obstacle.orientation * DVec3::Z).dot(ball.centre_m - obstacle.position_m);
-        if height <= ball.reach_m {
-            near.push((ball.lane, plane));
+/// Adds the pairs of one robot with all that came after it, in their order.
+fn partners(index: usize, balls: &[Ball], grid: &Grid, widest_m: f64, pairs: &mut Vec<Pair>) {
+    let ball = &balls[index];
+    if ball.reach_m < 0.0 {
+        return;
+    }
+    let first = pairs.len();
+    grid.within(ball.centre_m, ball.reach_m + widest_m, |other, centre_m| {
+        if other as usize <= index {
+            return;
+        }
+        let partner = &balls[other as usize];
+        let reach = ball.reach_m + partner.reach_m;
+        if partner.reach_m >= 0.0 && (centre_m - ball.centre_m).length_squared() <= reach * reach {
+            pairs.push(Pair {
+                dense: (index as u32, other),
+                first: (ball.chunk, ball.lane),
+                second: (partner.chunk, partner.lane),
+            });
+        }
+    });
+    pairs[first..].sort_unstable();
+}
+
+/// The obstacles each robot could touch, in their order.
+fn near_obstacles<E: Executor>(state: &mut State, around: &Solids<'_>, executor: &E) {
+    executor.for_each_mut(&mut state.chunks, &|_, chunk: &mut Option<Box<Chunk>>| {
+        let Some(chunk) = chunk else { return };
+        chunk.near.clear();
+        let blueprint = &chunk.cohort.blueprint;
+        if blueprint.shape == Shape::None {
+            return;
+        }
+        let (reach_m, planar) = (chunk.reach_m, blueprint.planar());
+        for lane in 0..chunk.len {
+            let centre_m = body::vec3(&chunk.real, body::POSITION, lane);
+            if !planar {
+                near_planes(&mut chunk.near, lane as u8, (centre_m, reach_m), around);
+            }
+            around.obstacles.near(around.environment, centre_m, reach_m, |obstacle| {
+                chunk.near.push((lane as u8, obstacle));
+            });
+        }
+        chunk.near.sort_unstable();
+    });
+}
+
+fn near_planes(near: &mut Vec<(u8, u32)>, lane: u8, (centre_m, reach_m): (DVec3, f64), around: &Solids<'_>) {
+    for &plane in &around.obstacles.planes {
+        let obstacle = &around.environment.obstacles[plane as usize];
+        let height = (obstacle.orientation * DVec3::Z).dot(centre_m - obstacle.position_m);
+        if height <= reach_m {
+            near.push((lane, plane));
         }
     }
 }

@@ -9,7 +9,7 @@ use glam::DVec3;
 /// Points sorted into cells.
 #[derive(Debug, Clone, Default)]
 pub struct Grid {
-    cell_m: f64,
+    per_m: f64,
     mask: u32,
     /// First point of each bucket, one more than there are buckets.
     starts: Vec<u32>,
@@ -23,7 +23,7 @@ type Cell = [i32; 3];
 impl Grid {
     /// Sorts points into cells of a given size; queries with radii up to about that size are fast.
     pub fn rebuild(&mut self, cell_m: f64, positions_m: impl Iterator<Item = DVec3> + Clone) {
-        self.cell_m = cell_m.max(1e-3);
+        self.per_m = 1.0 / cell_m.max(1e-3);
         self.buckets.clear();
         let count = positions_m.clone().count();
         self.mask = (count.max(1) * 2).next_power_of_two() as u32 - 1;
@@ -91,7 +91,8 @@ impl Grid {
 
     #[inline(always)]
     fn cell(&self, position_m: DVec3) -> Cell {
-        let scaled = position_m / self.cell_m;
+        // cells are centred on the origin, so that robots on the ground plane share one layer
+        let scaled = position_m * self.per_m + 0.5;
         // `as` saturates, so far away and non-finite points still get a cell
         [floor_i32(scaled.x), floor_i32(scaled.y), floor_i32(scaled.z)]
     }

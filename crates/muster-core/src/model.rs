@@ -89,9 +89,9 @@ pub struct SensorSlot {
     pub phase: SimTime,
     /// How long a sample takes to become visible, modifiers' delays included.
     pub latency: SimTime,
-    /// The frame it sits on; `None` for the body.
+    /// The frame it sits on, if joints move that; `None` for the body and for frames fixed to it.
     pub frame: Option<usize>,
-    /// `frame_from_sensor`.
+    /// `frame_from_sensor`, or `body_from_sensor` without a frame.
     pub mount: Pose,
     /// What happens to its samples, in order.
     pub modifiers: Vec<ModifierSlot>,
@@ -177,6 +177,8 @@ pub(crate) struct SensorColumns {
     pub(crate) stamp: usize,
     /// Stamps of samples under way.
     pub(crate) ring_stamps: usize,
+    /// True if joints move the frame it sits on.
+    pub(crate) jointed: bool,
     /// False for a sensor that looks at the world: its samples live on the board.
     pub(crate) local: bool,
 }
@@ -342,6 +344,7 @@ fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColum
             ring_len: 0,
             stamp: 0,
             ring_stamps: 0,
+            jointed: false,
             local: false,
         };
     };
@@ -356,7 +359,7 @@ fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColum
     let ring = columns.reals_named(format!("{name}.under_way"), ring_len * Quantity::total(fields));
     let stamp = columns.integer(format!("{name}.stamp_ns"), 1);
     let ring_stamps = if ring_len > 0 { columns.integer(format!("{name}.under_way_ns"), ring_len) } else { 0 };
-    SensorColumns { state, memory, sample, ring, ring_len, stamp, ring_stamps, local: true }
+    SensorColumns { state, memory, sample, ring, ring_len, stamp, ring_stamps, jointed: slot.frame.is_some(), local: true }
 }
 
 impl Blueprint {

@@ -3,10 +3,12 @@
 
 use crate::component::{Pose, Sense};
 use crate::lanes::body;
-use crate::model::{Bank, Joint, Variable};
+use crate::chunk::joint_positions;
+use crate::model::{Bank, Variable};
 use crate::node::nearest;
 use crate::state::Robot;
 use crate::world::World;
+use glam::DVec3;
 use std::fmt;
 
 /// Why a property could not be read or written.
@@ -114,6 +116,9 @@ impl World {
     /// `robot.frame.camera`, `robot.mass_kg`.
     pub fn property(&self, path: &str) -> Result<Vec<f64>, PropertyError> {
         let unknown = || self.unknown(path);
+        if let Some((low, high)) = path.strip_suffix(".bounds_m").and_then(|name| self.compound_bounds(name)) {
+            return Ok(vec![low.x, low.y, low.z, high.x, high.y, high.z]);
+        }
         let resolved = self.resolve(path);
         let split = split(&resolved).ok_or_else(unknown)?;
         let shown = self.show(split.robot, split.property).ok_or_else(unknown)?;
@@ -207,11 +212,41 @@ impl World {
 
     /// Follows names that are declared equal to others.
     fn resolve(&self, path: &str) -> String {
-        let whole = |part: &str| path == part || path.strip_prefix(part).is_some_and(|rest| rest.starts_with('['));
+        let path = self.inside(path);
+        let whole = |part: &str| path == part || path.strip_prefix(part).is_some_and(|rest| rest.starts_with(['[', '.']));
         match self.model().shared.iter().find(|(name, _)| whole(name)) {
             Some((name, target)) => format!("{target}{}", &path[name.len()..]),
             None => path.to_owned(),
         }
+    }
+
+    /// A path without the compounds it goes through: `team.scout0.position_m` is `scout0.position_m`.
+    fn inside<'a>(&self, path: &'a str) -> &'a str {
+        let compound = |name: &str| self.model().compounds.iter().find(|compound| compound.name == name);
+        let mut rest = path;
+        while let Some((head, tail)) = rest.split_once('.')
+            && let Some(compound) = compound(head)
+            && compound.members.iter().any(|member| tail.split('.').next() == Some(member))
+        {
+            rest = tail;
+        }
+        rest
+    }
+
+    /// The corners of the box that holds all robots of a compound, outlines included.
+    pub fn compound_bounds(&self, name: &str) -> Option<(DVec3, DVec3)> {
+        let compound = self.model().compounds.iter().find(|compound| compound.name == name)?;
+        let member = |member: &String| match self.state().roster.find(member) {
+            Some((number, robot)) => {
+                let position_m = self.state().pose(number)?.position_m;
+                let radius_m = robot.cohort.blueprint.shape.radius_m();
+                Some((position_m - radius_m, position_m + radius_m))
+            }
+            None if member == name => None,
+            None => self.compound_bounds(member),
+        };
+        let boxes = compound.members.iter().filter_map(member);
+        boxes.reduce(|(low, high), (other_low, other_high)| (low.min(other_low), high.max(other_high)))
     }
 
     fn show(&self, robot_name: &str, property: &str) -> Option<Shown> {
@@ -255,17 +290,7 @@ impl World {
             position_m: body::vec3(&chunk.real, body::POSITION, lane),
             orientation: body::orientation(&chunk.real, lane),
         };
-        let mut joint = robot.cohort.layout.joints.0;
-        let positions: Vec<f64> = frames
-            .iter()
-            .map(|frame| match frame.joint {
-                Joint::Fixed => 0.0,
-                _ => {
-                    joint += 1;
-                    chunk.real[joint - 1][lane]
-                }
-            })
-            .collect();
+        let positions = joint_positions(&robot.cohort, &chunk.real, lane);
         Some(body_pose.then(&crate::model::body_from_frame(frames, &positions, at)))
     }
 

@@ -60,7 +60,7 @@ impl Obstacles {
         Self { grid, indices: narrow(indices), largest_radius_m, planes: narrow(planes) }
     }
 
-    /// Calls `found` with every bounded obstacle whose bounding ball comes within `radius_m` of `centre_m`.
+    /// Calls `found` with every bounded obstacle that has a point within `radius_m` of `centre_m`.
     pub(crate) fn near(
         &self,
         environment: &Environment,
@@ -68,10 +68,13 @@ impl Obstacles {
         radius_m: f64,
         mut found: impl FnMut(u32),
     ) {
-        self.grid.within(centre_m, radius_m + self.largest_radius_m, |at, position_m| {
+        if self.indices.is_empty() {
+            return;
+        }
+        self.grid.within(centre_m, radius_m + self.largest_radius_m, |at, _| {
             let index = self.indices[at as usize];
-            let reach = radius_m + environment.obstacles[index as usize].shape.radius_m();
-            if (position_m - centre_m).length_squared() <= reach * reach {
+            let nearest = nearest_point(&environment.obstacles[index as usize], centre_m);
+            if (nearest - centre_m).length_squared() <= radius_m * radius_m {
                 found(index);
             }
         });
@@ -125,7 +128,7 @@ impl Snapshot {
             }
         };
         self.grid_of_obstacles.planes.iter().copied().for_each(&mut consider);
-        self.grid_of_obstacles.near(&self.environment, centre_m, radius_m, consider);
+        self.grid_of_obstacles.near(&self.environment, centre_m, radius_m, &mut consider);
     }
 }
 

@@ -118,6 +118,13 @@ impl Rate {
     }
 }
 
+impl Rate {
+    /// The first event after `time`.
+    pub fn first_after(self, time: SimTime) -> u64 {
+        self.first_at_or_after(SimTime(time.0.saturating_add(1)))
+    }
+}
+
 /// Walks along the events of a rate. Cheap: one addition an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticker {

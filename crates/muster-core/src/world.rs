@@ -3,7 +3,7 @@
 use crate::chunk::{ContactEvent, Fault, Spoken, Surroundings};
 use crate::command::{Action, Command};
 use crate::component::{Pose, Sample, Sense};
-use crate::couple::Coupling;
+use crate::couple::{Coupling, Solids};
 use crate::exec::{Background, Clock, Executor};
 use crate::lanes::{LANES, body};
 use crate::look::{self, LookItem, LookJob};
@@ -192,7 +192,7 @@ impl World {
         self.take_commands(machine);
         watch.lap();
         let end = self.boundary(until);
-        self.couple(end);
+        self.couple(end, machine.executor);
         watch.lap();
         let live_ns = self.live(end, machine.executor, &mut watch);
         let snapshot = self.freeze(end);
@@ -234,8 +234,14 @@ impl World {
         events.filter(|&time| time > now).fold(lattice.min(until), SimTime::min)
     }
 
-    fn couple(&mut self, end: SimTime) {
-        self.coupling.renew(&mut self.state, end, &self.environment, &self.obstacles, self.options.one_island);
+    /// Finds out who could touch whom before `end`.
+    fn couple<E: Executor>(&mut self, end: SimTime, executor: &E) {
+        let solids = Solids {
+            environment: &self.environment,
+            obstacles: &self.obstacles,
+            one_island: self.options.one_island,
+        };
+        self.coupling.renew(&mut self.state, end, &solids, executor);
     }
 
     /// Lets every robot live until `end`.
@@ -734,6 +740,11 @@ impl World {
     pub fn robot_ticks(&self) -> u64 {
         let living: u64 = self.state.chunks.iter().flatten().map(|chunk| chunk.robot_ticks).sum();
         self.state.robot_ticks + living
+    }
+
+    /// Contacts felt by robots so far, counted at every tick they last.
+    pub fn touches(&self) -> u64 {
+        self.state.chunks.iter().flatten().map(|chunk| chunk.touches).sum()
     }
 
     /// Windows so far.

@@ -2,8 +2,9 @@
 //! columns.
 
 use crate::control::vertical_at;
-use crate::estimate::BIAS_MAX;
+use crate::estimate::{BIAS_MAX, ImuRaw};
 use crate::fixed::{ONE_Q30, hold};
+use crate::gains::Gains;
 
 /// What the loop remembers. Start from [`State::LEVEL`] or [`State::tilted`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,15 @@ impl State {
     /// learn them from its accelerometer.
     pub fn tilted(roll_e4_rad: i32, pitch_e4_rad: i32) -> Self {
         Self { up: vertical_at(roll_e4_rad, pitch_e4_rad), ..Self::LEVEL }
+    }
+
+    /// One period in flight while somebody else commands the rotors: the estimate goes on, and no integral is left over
+    /// for when [`step`](crate::step) takes over again.
+    #[inline]
+    pub fn watch(&mut self, gains: &Gains, imu: ImuRaw) {
+        let rate = self.estimate(gains, imu, false);
+        self.integral = [0; 3];
+        self.slow_rate = [rate[0], rate[1]];
     }
 
     /// The world's vertical seen from the body, a unit vector in Q30: `[-sin pitch, cos pitch sin roll,

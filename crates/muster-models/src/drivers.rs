@@ -4,6 +4,7 @@
 //! detail; a controller turns setpoints into the inputs of one motion. Both are drivers, called in that order.
 
 pub mod autopilot;
+pub mod flight_control;
 pub mod random_walk;
 pub mod waypoints;
 
@@ -12,6 +13,7 @@ use muster_core::component::{Driver, Kind};
 /// Every built-in driver.
 pub const DRIVERS: &[Kind<dyn Driver>] = &[
     autopilot::KIND,
+    flight_control::KIND,
     random_walk::KIND,
     waypoints::KIND,
 ];

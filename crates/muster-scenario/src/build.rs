@@ -85,6 +85,7 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
     // robots are checked even if another block is wrong, so that all problems are seen at once
     let whole = text.as_ref().unwrap_or(&empty);
     let environment = environment(&whole.world, &node, registry, &mut problems);
+    let attached = attach(&mut node, &mut problems);
     let (robots, cohorts) = place_robots(files, &node, whole, &environment, registry, &mut problems);
     check_share(whole, &robots, &mut problems);
     let expect = whole.expect.iter().cloned().enumerate().map(|(at, expect)| (expect, place_of(&node, "expect", at)));
@@ -105,7 +106,7 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
         seed: text.run.seed,
         window: SimTime::from_s(text.run.window_ms * 1e-3),
         logic_after_physics: text.run.order == Order::Ssx,
-        shared: text.share.iter().map(|[a, b]| (a.clone(), b.clone())).collect(),
+        shared: text.share.iter().map(|[a, b]| (a.clone(), b.clone())).chain(attached).collect(),
     };
     Ok(Scenario {
         about: text.about,
@@ -125,6 +126,39 @@ impl ScenarioText {
             None => unreachable!("every field of a scenario has a default"),
         }
     }
+}
+
+/// Objects that share the pose of a robot become sensors of that robot, under their own names; returns which names
+/// mean which variables. Nothing is copied: there is one pose, and the sensors need not know.
+fn attach(node: &mut Node, problems: &mut Problems) -> Vec<(String, String)> {
+    let Some(mut robots) = node.take("robots") else { return Vec::new() };
+    let mut shared = Vec::new();
+    if let Value::List(items) = &mut robots.value {
+        let (objects, mut bodies): (Vec<Node>, Vec<Node>) =
+            std::mem::take(items).into_iter().partition(|item| item.get("shares_pose_of").is_some());
+        for object in objects {
+            let text = |key: &str| object.get(key).and_then(Node::text).unwrap_or_default().to_owned();
+            let (name, host) = (text("name"), text("shares_pose_of"));
+            let names: Vec<String> =
+                bodies.iter().filter_map(|body| Some(body.get("name")?.text()?.to_owned())).collect();
+            let Some(body) = bodies.iter_mut().find(|body| body.get("name").and_then(Node::text) == Some(&host)) else {
+                problems.unknown(object.place, &name, &host, "a robot to share the pose of", names.iter().map(String::as_str));
+                continue;
+            };
+            let mut sensors = body.take("sensors").unwrap_or_default();
+            for entry in object.get("sensors").and_then(Node::entries).unwrap_or_default() {
+                sensors.set(&format!("{name}.{}", entry.key), entry.value.clone());
+                shared.push((format!("{name}.{}", entry.key), format!("{host}.{name}.{}", entry.key)));
+            }
+            body.set("sensors", sensors);
+            for variable in ["position_m", "orientation", "velocity_mps", "angular_velocity_radps"] {
+                shared.push((format!("{name}.{variable}"), format!("{host}.{variable}")));
+            }
+        }
+        *items = bodies;
+    }
+    node.set("robots", robots);
+    shared
 }
 
 fn place_of(node: &Node, list: &str, at: usize) -> Place {

@@ -5,7 +5,9 @@ use glam::DVec3;
 use muster_core::component::{Kind, Pose, Registry, Sense, Wind};
 use muster_core::contact::Shape;
 use muster_core::math;
-use muster_core::model::{Blueprint, Cohort, DriverSlot, Frame, Joint, ModifierSlot, Placement, SensorSlot};
+use muster_core::model::{
+    Blueprint, Cohort, DriverSlot, Frame, Joint, ModifierSlot, Placement, SensorSlot, body_from_frame,
+};
 use muster_core::node::{Node, Place, Problems};
 use muster_core::spec::{Spec, below};
 use muster_core::time::{Rate, SimTime};
@@ -196,6 +198,14 @@ impl RobotBuilder {
                 }
             },
         };
+        let moved = frame.filter(|&frame| is_moved(frames, frame));
+        if moved.is_some() && matches!(sensor.sense(), Sense::World(_)) {
+            let expected = "a frame fixed to the body, for a sensor that looks at the world";
+            reading.problems.error(node.place, &below(&path, "frame"), "a frame that joints move", expected);
+            return None;
+        }
+        let still = vec![0.0; frames.len()];
+        let fixed = frame.filter(|_| moved.is_none()).map(|frame| body_from_frame(frames, &still, frame));
         let phase = match common.phase {
             Phase::Aligned => SimTime::ZERO,
             Phase::Spread => spread_phase(rate, ticks, spread),
@@ -207,8 +217,8 @@ impl RobotBuilder {
             rate,
             phase,
             latency: SimTime::from_s(common.latency_ms * 1e-3) + delays,
-            frame,
-            mount: at_pose(&common.at),
+            frame: moved,
+            mount: fixed.unwrap_or(Pose::IDENTITY).then(&at_pose(&common.at)),
             modifiers,
         })
     }
@@ -340,6 +350,11 @@ fn spreads(node: &Node) -> bool {
 fn spread_phase(rate: Rate, ticks: Rate, spread: usize) -> SimTime {
     let raw = SimTime::from_ns(rate.period().ns() * spread as u64 / SPREAD as u64);
     ticks.time_of(ticks.first_at_or_after(raw))
+}
+
+/// True if a joint lies between a frame and the body.
+fn is_moved(frames: &[Frame], at: usize) -> bool {
+    frames[at].joint != Joint::Fixed || frames[at].parent.is_some_and(|parent| is_moved(frames, parent))
 }
 
 fn joint_of(frame: &FrameText) -> Joint {

@@ -377,6 +377,8 @@ spec! {
         velocity_mps: [f64; 3] = [0.0; 3];
         /// Initial speed along its heading.
         speed_mps: f64 = 0.0;
+        /// Shares the pose of this robot instead of moving itself: a sensor object attached to a body.
+        shares_pose_of: Option<String>;
         /// How it moves.
         motion: MotionBlock;
         /// Who decides what it does.

@@ -48,6 +48,8 @@ pub struct Judge {
     cases: Vec<Case>,
     /// What failed so far.
     pub failures: Vec<Failure>,
+    /// Values judged: what, and how much.
+    pub measured: Vec<(String, f64)>,
     grid: Grid,
 }
 
@@ -70,7 +72,7 @@ impl Judge {
                 text: text.clone(),
             }
         };
-        Self { cases: expectations.map(case).collect(), failures: Vec::new(), grid: Grid::default() }
+        Self { cases: expectations.map(case).collect(), failures: Vec::new(), measured: Vec::new(), grid: Grid::default() }
     }
 
     /// The next time at which something must be judged.
@@ -107,6 +109,7 @@ impl Judge {
                 (That::NoContact, _) => contact(world, &case.text),
                 (That::Arrived, Some(at)) => match not_arrived(world, &case.text) {
                     None => {
+                        self.measured.push((format!("{} arrived after_s", pattern(&case.text)), now.s()));
                         self.cases[number].settled = true;
                         None
                     }
@@ -114,7 +117,11 @@ impl Judge {
                     Some(_) => None,
                 },
                 (_, Some(at)) if now < at => None,
-                (That::Value, _) => value(world, &case.text).map(|what| (now, what)),
+                (That::Value, _) => {
+                    let path = case.text.of.as_deref().unwrap_or_default();
+                    self.measured.extend(world.number(path).map(|value| (path.to_owned(), value)));
+                    value(world, &case.text).map(|what| (now, what))
+                }
                 (That::MinDistance, _) if now.ns() % EVERY.ns() == 0 => {
                     too_near(world, &case.text, &mut self.grid).map(|what| (now, what))
                 }

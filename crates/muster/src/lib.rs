@@ -15,6 +15,7 @@ pub mod judge;
 pub mod library;
 pub mod pace;
 pub mod report;
+pub mod run;
 mod simulation;
 pub mod sink;
 

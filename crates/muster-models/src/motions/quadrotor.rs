@@ -71,7 +71,7 @@ muster_core::spec! {
         /// What the rotors do when a robot starts: carry its weight under standard gravity, or stand.
         start_rotors: StartRotors = StartRotors::Hover;
         /// The speed no robot exceeds.
-        speed_max_mps: f64 = 40.0, in 0.1..=1000.0;
+        speed_max_mps: f64 = 20.0, in 0.1..=1000.0;
     }
 }
 

@@ -1,0 +1,112 @@
+//! `muster bench`: how fast this machine simulates, case by case. A case warms up to a typical state, saves it, and
+//! restores it before each batch, so that every batch does the same work; medians are reported with their spread.
+//!
+//! Cases that muster loses would stay in the table.
+
+mod cases;
+mod measure;
+mod special;
+
+use crate::cli::{FAILED, OK, USAGE};
+use comfy_table::{Cell, CellAlignment, Table, presets};
+use measure::Line;
+use muster_scenario::text::Threads;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct BenchArguments {
+    /// The case; all the timed cases if left out
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(CASES.iter().map(|case| case.name)))]
+    name: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Threads; cases measure 1 and 2 if left out
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Measure less, for a quick look
+    #[arg(long)]
+    quick: bool,
+}
+
+/// How to measure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    /// Threads asked for.
+    pub(crate) threads: Option<usize>,
+    /// Measure less.
+    pub(crate) quick: bool,
+}
+
+impl How {
+    /// The thread counts to measure.
+    fn thread_counts(&self) -> Vec<usize> {
+        self.threads.map_or_else(|| vec![1, 2], |threads| vec![threads])
+    }
+}
+
+/// One case.
+struct Case {
+    name: &'static str,
+    /// Named by `muster bench` without a name.
+    timed: bool,
+    measure: fn(&How) -> Result<Vec<Line>, String>,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "fixed-wing-100", timed: true, measure: cases::fixed_wing },
+    Case { name: "quadrotor-10000", timed: true, measure: cases::quadrotor },
+    Case { name: "quadrotor-dynamics", timed: true, measure: cases::quadrotor_dynamics },
+    Case { name: "differential-10000", timed: true, measure: cases::differential },
+    Case { name: "lockstep-1", timed: true, measure: cases::lockstep },
+    Case { name: "growth", timed: true, measure: cases::growth },
+    Case { name: "worlds-1000", timed: true, measure: special::worlds },
+    Case { name: "cold-start", timed: true, measure: special::cold_start },
+    Case { name: "wait", timed: false, measure: special::wait },
+    Case { name: "async", timed: false, measure: special::asynchronous },
+    Case { name: "fork-join", timed: false, measure: special::fork_join },
+];
+
+/// Measures and returns the exit code.
+pub(crate) fn bench(arguments: &BenchArguments) -> u8 {
+    if arguments.threads.is_some_and(|threads| !(1..=1024).contains(&threads)) {
+        eprintln!("error: found {:?} threads, expected 1 to 1024", arguments.threads);
+        return USAGE;
+    }
+    let how = How { threads: arguments.threads, quick: arguments.quick };
+    let wanted = |case: &&Case| arguments.name.as_deref().map_or(case.timed, |name| name == case.name);
+    for case in CASES.iter().filter(wanted) {
+        match (case.measure)(&how) {
+            Ok(lines) if arguments.json => lines.iter().for_each(|line| println!("{}", line.json())),
+            Ok(lines) => println!("{}\n", table(case.name, &lines)),
+            Err(error) => {
+                eprintln!("error: bench {}: {error}", case.name);
+                return FAILED;
+            }
+        }
+    }
+    if !arguments.json {
+        let machine = muster_exec::machine();
+        println!("{} ({} cores, {}), {}", machine.cpu, machine.cores, machine.simd, machine.os);
+    }
+    OK
+}
+
+fn table(name: &str, lines: &[Line]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_BORDERS_ONLY);
+    let mut header = vec![name.to_owned()];
+    header.extend(lines.first().map(Line::columns).unwrap_or_default().into_iter().map(|(name, _)| name));
+    table.set_header(header);
+    for line in lines {
+        let mut row = vec![Cell::new(&line.variant)];
+        row.extend(line.columns().into_iter().map(|(_, text)| Cell::new(text).set_alignment(CellAlignment::Right)));
+        table.add_row(row);
+    }
+    table
+}
+
+/// The threads of a simulation.
+fn threads(count: usize) -> Threads {
+    Threads::Count(count)
+}

@@ -1,0 +1,210 @@
+//! The cases that measure more than one world, or something else than worlds.
+
+use super::How;
+use super::measure::{Line, Plan, load, measure, median};
+use muster::sink::{Batch, Sink};
+use muster::{Setup, Simulation};
+use muster_core::exec::{Executor, Inline, Serial};
+use muster_core::time::SimTime;
+use muster_core::world::{Machine, Options, World};
+use muster_exec::{Pool, WaitStrategy, WallClock, measure_fork_join, measure_waits};
+use muster_scenario::text::Async;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TEN: &str = include_str!("../../../../benches/scenarios/ten.yaml");
+const COLD_START: &str = include_str!("../../../../benches/scenarios/cold-start.yaml");
+const FIXED_WING: &str = include_str!("../../../../benches/scenarios/fixed-wing-100.yaml");
+
+type Lines = Result<Vec<Line>, String>;
+
+/// A thousand clones of a world of ten robots on one pool, beside one world of ten thousand.
+pub(super) fn worlds(how: &How) -> Lines {
+    let worlds = if how.quick { 100 } else { 1_000 };
+    let mut lines = Vec::new();
+    for threads in how.threads.map_or_else(|| vec![2], |threads| vec![threads]) {
+        let plan = Plan { warm_up_s: 0.5, batch_s: 0.5, batches: 5 }.quick(how.quick);
+        let big = TEN.replace("count: 10\n", &format!("count: {}\n", worlds * 10)).replace("rows: 2", "rows: 100");
+        let one = measure(&mut load(&big, threads, &[])?, plan);
+        let one_rate = 1e9 / median(&one.ns_per_tick);
+        lines.push(one.line("worlds-1000", "one world").both("ticks_per_s", one_rate, format!("{one_rate:.3e}")).both(
+            "ratio",
+            1.0,
+            "1.00".to_owned(),
+        ));
+        let rate = clones(worlds, threads, plan)?;
+        let ratio = rate / one_rate;
+        let ns = 1e9 / rate;
+        lines.push(
+            Line::new("worlds-1000", format!("{worlds} worlds"))
+                .both("threads", threads as f64, threads.to_string())
+                .both("robots", (worlds * 10) as f64, (worlds * 10).to_string())
+                .both("rtf", 1e6 / ns / (worlds * 10) as f64, format!("{:.2}", 1e6 / ns / (worlds * 10) as f64))
+                .both("ns_per_robot_tick", ns, format!("{ns:.1}"))
+                .shown("window p50", String::new())
+                .shown("window p99", String::new())
+                .shown("phases", String::new())
+                .both("ticks_per_s", rate, format!("{rate:.3e}"))
+                .both("ratio", ratio, format!("{ratio:.2}")),
+        );
+    }
+    Ok(lines)
+}
+
+/// Robot-ticks a second of clones of a small world that share one pool.
+fn clones(count: usize, threads: usize, plan: Plan) -> Result<f64, String> {
+    let model = Arc::clone(&load(TEN, 1, &[])?.scenario().model);
+    let pool = Pool::new(threads).map_err(|error| error.to_string())?;
+    let clock = WallClock::new(WaitStrategy::default());
+    let make = |_| World::new(Arc::clone(&model), Options::default()).map_err(|error| error.to_string());
+    let mut worlds: Vec<World> = (0..count).map(make).collect::<Result<_, _>>()?;
+    let walk = |worlds: &mut Vec<World>, end: SimTime| {
+        pool.for_each_mut(worlds, &|_, world: &mut World| {
+            let mut background = Inline::default();
+            let mut machine = Machine { executor: &Serial, background: &mut background, clock: &clock };
+            while world.time() < end {
+                world.walk_window(end, &mut machine);
+            }
+        });
+    };
+    walk(&mut worlds, SimTime::from_s(plan.warm_up_s));
+    let mut rates: Vec<f64> = Vec::new();
+    for batch in 1..=plan.batches {
+        let before: u64 = worlds.iter().map(World::robot_ticks).sum();
+        let start = Instant::now();
+        walk(&mut worlds, SimTime::from_s(plan.warm_up_s + plan.batch_s * batch as f64));
+        let wall = start.elapsed().as_secs_f64();
+        let after: u64 = worlds.iter().map(World::robot_ticks).sum();
+        rates.push((after - before) as f64 / wall);
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok(median(&rates))
+}
+
+/// From the start of a process to the end of its first window.
+pub(super) fn cold_start(how: &How) -> Lines {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let path = std::env::temp_dir().join(format!("muster-cold-start-{}.yaml", std::process::id()));
+    std::fs::write(&path, COLD_START).map_err(|error| error.to_string())?;
+    let mut times: Vec<f64> = Vec::new();
+    for _ in 0..if how.quick { 5 } else { 21 } {
+        let start = Instant::now();
+        let status = std::process::Command::new(&program)
+            .args(["run", "--steps", "1", "--quiet"])
+            .arg(&path)
+            .stderr(std::process::Stdio::null())
+            .status()
+            .map_err(|error| error.to_string())?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+        if !status.success() {
+            return Err(format!("the cold run ended with {status}"));
+        }
+    }
+    _ = std::fs::remove_file(&path);
+    times.sort_by(f64::total_cmp);
+    let (middle, worst) = (median(&times), times.last().copied().unwrap_or(0.0));
+    Ok(vec![
+        Line::new("cold-start", "whole process, one window")
+            .both("threads", 2.0, "auto".to_owned())
+            .both("robots", 100.0, "100".to_owned())
+            .both("first_window_ms", middle, format!("{middle:.1}"))
+            .both("worst_ms", worst, format!("{worst:.1}")),
+    ])
+}
+
+/// How punctually each way of waiting wakes up, at 1 kHz and 50 Hz.
+pub(super) fn wait(how: &How) -> Lines {
+    let mut lines = Vec::new();
+    for period in [Duration::from_millis(1), Duration::from_millis(20)] {
+        let count = if how.quick { 50 } else { (2.0 / period.as_secs_f64()) as u32 };
+        for strategy in WaitStrategy::ALL {
+            let stats = measure_waits(strategy, period, count as usize);
+            let us = |ns: u64| ns as f64 / 1e3;
+            let line = Line::new("wait", format!("{} every {period:?}", strategy.name()));
+            let line = [("mean_us", stats.mean_ns), ("p50_us", stats.p50_ns), ("p99_us", stats.p99_ns), ("max_us", stats.max_ns)]
+                .into_iter()
+                .fold(line, |line, (key, ns)| line.both(key, us(ns), format!("{:.1}", us(ns))));
+            let share = stats.cpu_share.unwrap_or(f64::NAN);
+            let chosen = if strategy == WaitStrategy::default() { "default" } else { "" };
+            lines.push(
+                line.both("cpu_share", share, format!("{:.0} %", share * 100.0)).shown("", chosen.to_owned()),
+            );
+        }
+    }
+    Ok(lines)
+}
+
+/// A subscriber that encodes every state and sample as text, as a bridge would.
+struct Encoder {
+    bytes: Vec<u8>,
+    count: u64,
+}
+
+impl Sink for Encoder {
+    fn sensors(&self) -> Vec<String> {
+        vec!["*.*".to_owned()]
+    }
+
+    fn states(&self) -> bool {
+        true
+    }
+
+    fn take(&mut self, batch: &Batch) {
+        use std::io::Write;
+        self.bytes.clear();
+        for seen in batch.states.iter().flat_map(|states| &states.robots) {
+            let (p, q) = (seen.position_m, seen.orientation);
+            _ = write!(self.bytes, "{} {} {} {} {} {} {} {};", seen.robot, p.x, p.y, p.z, q.x, q.y, q.z, q.w);
+            self.count += 1;
+        }
+        for sample in batch.heard.iter() {
+            _ = write!(self.bytes, "{} {} {} {:?};", sample.robot, sample.sensor, sample.stamp.ns(), sample.values);
+            self.count += 1;
+        }
+    }
+}
+
+/// GZA's four cases: what runs beside the loop, with a subscriber to everything.
+pub(super) fn asynchronous(how: &How) -> Lines {
+    let span_s = if how.quick { 1.0 } else { 5.0 };
+    let text = FIXED_WING.replace("run: {for_s: 100}", "run: {for_s: 100, states_hz: 60}").replace(
+        "    speed_mps: 25",
+        "    speed_mps: 25\n    sensors: {near: {kind: neighbours, rate_hz: 50, radius_m: 100, latency_ms: 20}}",
+    );
+    let mut lines = Vec::new();
+    let mut hashes = Vec::new();
+    for case in [Async::None, Async::Messages, Async::Events, Async::Both] {
+        let threads = Some(super::threads(how.threads.unwrap_or(1)));
+        let setup = Setup { asynchronous: Some(case), threads, ..Setup::default() };
+        let mut sim = Simulation::from_text(&text, &setup).map_err(|error| error.to_string())?;
+        sim.add_sink(Box::new(Encoder { bytes: Vec::new(), count: 0 }))?;
+        let start = Instant::now();
+        sim.run_for(span_s);
+        let rtf = span_s / start.elapsed().as_secs_f64();
+        hashes.push(sim.world().hash());
+        lines.push(
+            Line::new("async", case.word())
+                .both("threads", sim.threads() as f64, sim.threads().to_string())
+                .both("robots", 100.0, "100".to_owned())
+                .both("rtf", rtf, format!("{rtf:.1}"))
+                .value("state_hash", format!("{:032x}", sim.world().hash()).into()),
+        );
+    }
+    hashes.dedup();
+    match hashes.as_slice() {
+        [_] => Ok(lines),
+        _ => Err("the four cases differ in their state hash".to_owned()),
+    }
+}
+
+/// The cost of handing out work.
+pub(super) fn fork_join(how: &How) -> Lines {
+    let threads = how.threads.unwrap_or(2);
+    let pool = Pool::new(threads).map_err(|error| error.to_string())?;
+    let ns = measure_fork_join(&pool, if how.quick { 1_000 } else { 100_000 }) as f64;
+    Ok(vec![
+        Line::new("fork-join", "empty")
+            .both("threads", threads as f64, threads.to_string())
+            .both("fork_join_ns", ns, format!("{ns:.0}")),
+    ])
+}

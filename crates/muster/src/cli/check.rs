@@ -1,0 +1,74 @@
+//! `muster check`: every problem of a scenario, with file and line.
+
+use super::options::Overrides;
+use super::{INVALID, OK};
+use muster::library;
+use muster_core::node::Problem;
+use muster_core::time::SimTime;
+use muster_core::world::{Options, World};
+use muster_models::REGISTRY;
+use muster_scenario::build::{self, Scenario};
+use muster_scenario::files::{Files, Paint};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Checks scenarios and returns the exit code.
+pub(crate) fn check(scenarios: &[PathBuf], over: &Overrides) -> u8 {
+    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let paint = if colour { Paint::Coloured } else { Paint::Plain };
+    let mut code = OK;
+    for path in scenarios {
+        let setup = over.setup();
+        let mut files = Files::new(setup.search, library::FILES);
+        let loaded = build::load(&mut files, &path.to_string_lossy(), &setup.over, REGISTRY);
+        let problems: &[Problem] = match &loaded {
+            Ok(scenario) => &scenario.warnings,
+            Err(problems) => problems,
+        };
+        for problem in problems {
+            println!("{}", files.render(problem, paint));
+        }
+        match loaded {
+            Ok(scenario) => code = code.max(conclude(path, &scenario)),
+            Err(problems) => {
+                let errors = problems.iter().filter(|problem| !problem.warning).count();
+                println!("{}: {errors} error{}", path.display(), if errors == 1 { "" } else { "s" });
+                code = INVALID;
+            }
+        }
+    }
+    code
+}
+
+fn conclude(path: &std::path::Path, scenario: &Scenario) -> u8 {
+    if let Err(error) = World::new(Arc::clone(&scenario.model), Options::default()) {
+        println!("{}: error: {error}", path.display());
+        return INVALID;
+    }
+    for note in notes(scenario) {
+        println!("{}: note: {note}", path.display());
+    }
+    println!("{}: ok, {} robots of {} sorts", path.display(), scenario.model.robots.len(), scenario.cohorts.len());
+    OK
+}
+
+/// What is right but worth knowing.
+fn notes(scenario: &Scenario) -> Vec<String> {
+    let mut notes = Vec::new();
+    for cohort in scenario.cohorts.values() {
+        for slot in &cohort.blueprint.sensors {
+            let looks = matches!(slot.sensor.sense(), muster_core::component::Sense::World(_));
+            if looks && slot.latency == SimTime::ZERO {
+                notes.push(format!(
+                    "sensor {:?} of {:?} looks at the world with latency 0: the loop waits for it; \
+                     with latency_ms it can run beside the loop",
+                    slot.name, cohort.blueprint.kind
+                ));
+            }
+        }
+    }
+    notes.sort();
+    notes.dedup();
+    notes
+}

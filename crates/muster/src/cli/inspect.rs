@@ -1,0 +1,123 @@
+//! `muster inspect`: robots, properties and schedule of a scenario, or one value by path.
+
+use super::{FAILED, INVALID, InspectArguments, OK};
+use comfy_table::{Table, presets};
+use muster::Simulation;
+use muster_core::property::Shown;
+use muster_core::state::Robot;
+use serde_json::{Value, json};
+
+/// Shows what was asked for and returns the exit code.
+pub(crate) fn inspect(arguments: &InspectArguments) -> u8 {
+    let setup = arguments.over.setup();
+    let mut sim = match Simulation::load(&arguments.scenario.to_string_lossy(), &setup) {
+        Ok(sim) => sim,
+        Err(error) => {
+            eprintln!("{error}");
+            return INVALID;
+        }
+    };
+    sim.run_for(arguments.at.as_secs_f64());
+    match &arguments.path {
+        None => overview(&sim, arguments.json),
+        Some(path) if sim.world().robots().any(|robot| robot.name == *path) => robot(&sim, path, arguments.json),
+        Some(path) => return value(&sim, path, arguments.json),
+    }
+    OK
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_BORDERS_ONLY);
+    table.set_header(header.to_vec());
+    table
+}
+
+fn overview(sim: &Simulation, as_json: bool) {
+    let robots: Vec<&Robot> = sim.world().robots().collect();
+    if as_json {
+        let list: Vec<Value> = robots.iter().map(|robot| robot_json(sim, robot)).collect();
+        println!("{:#}", json!({ "time_s": sim.world().time().s(), "robots": list }));
+        return;
+    }
+    let mut rows = table(&["robot", "kind", "motion", "driver", "sensors", "position m"]);
+    const SHOWN: usize = 40;
+    for robot in robots.iter().take(SHOWN) {
+        let blueprint = &robot.cohort.blueprint;
+        let drivers: Vec<String> =
+            blueprint.drivers.iter().map(|slot| format!("{} {:.0} Hz", slot.kind, slot.rate.hz())).collect();
+        let sensors: Vec<String> =
+            blueprint.sensors.iter().map(|slot| format!("{} {:.0} Hz", slot.name, slot.rate.hz())).collect();
+        let position = sim.world().pose(&robot.name).map(|pose| pose.position_m).unwrap_or_default();
+        rows.add_row(vec![
+            robot.name.clone(),
+            blueprint.kind.clone(),
+            format!("{} {:.0} Hz", blueprint.motion_kind, blueprint.rate.hz()),
+            drivers.join("\n"),
+            sensors.join("\n"),
+            format!("{:.3} {:.3} {:.3}", position.x, position.y, position.z),
+        ]);
+    }
+    println!("{rows}");
+    if robots.len() > SHOWN {
+        println!("and {} more robots (--json shows all)", robots.len() - SHOWN);
+    }
+    for compound in &sim.world().model().compounds {
+        println!("compound {}: {}", compound.name, compound.members.join(", "));
+    }
+    println!("time {}, state hash {:032x}", sim.world().time(), sim.world().hash());
+}
+
+fn robot_json(sim: &Simulation, robot: &Robot) -> Value {
+    let blueprint = &robot.cohort.blueprint;
+    let sensors: Vec<Value> = blueprint
+        .sensors
+        .iter()
+        .map(|slot| {
+            let at = slot.mount.position_m;
+            json!({ "name": slot.name, "kind": slot.kind, "rate_hz": slot.rate.hz(), "phase_s": slot.phase.s(),
+                    "latency_s": slot.latency.s(), "robot": robot.name, "relative_position_m": [at.x, at.y, at.z],
+                    "fields": slot.sensor.fields().iter().map(|field| field.name).collect::<Vec<_>>() })
+        })
+        .collect();
+    let properties = sim.world().properties_of(&robot.name).unwrap_or_default();
+    let properties: serde_json::Map<String, Value> =
+        properties.into_iter().map(|shown| (shown.path[robot.name.len() + 1..].to_owned(), shown_json(&shown))).collect();
+    json!({ "name": robot.name, "kind": blueprint.kind, "motion": blueprint.motion_kind,
+            "rate_hz": blueprint.rate.hz(), "sensors": sensors, "properties": properties })
+}
+
+fn shown_json(shown: &Shown) -> Value {
+    match shown.values.as_slice() {
+        [one] => json!(one),
+        many => json!(many),
+    }
+}
+
+fn robot(sim: &Simulation, name: &str, as_json: bool) {
+    if as_json {
+        let found = sim.world().robots().find(|robot| robot.name == name);
+        println!("{:#}", found.map_or(Value::Null, |robot| robot_json(sim, robot)));
+        return;
+    }
+    let mut rows = table(&["property", "value", ""]);
+    for shown in sim.world().properties_of(name).unwrap_or_default() {
+        let values: Vec<String> = shown.values.iter().take(12).map(|value| format!("{value:.6}")).collect();
+        let more = if shown.values.len() > 12 { " …" } else { "" };
+        let sort = if shown.variable { "" } else { "constant" };
+        rows.add_row(vec![shown.path, format!("{}{more}", values.join(" ")), sort.to_owned()]);
+    }
+    println!("{rows}");
+}
+
+fn value(sim: &Simulation, path: &str, as_json: bool) -> u8 {
+    match sim.world().property(path) {
+        Ok(values) if as_json => println!("{}", json!(values)),
+        Ok(values) => println!("{}", values.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")),
+        Err(error) => {
+            eprintln!("error: {error}");
+            return FAILED;
+        }
+    }
+    OK
+}

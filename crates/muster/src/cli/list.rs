@@ -1,0 +1,89 @@
+//! `muster list`: what can be used in scenarios, made from the registries.
+
+use super::OK;
+use muster::library;
+use muster_core::component::Kind;
+use muster_core::spec::Field;
+use muster_models::REGISTRY;
+use serde_json::{Value, json};
+
+/// What can be listed.
+pub(crate) const FAMILIES: [&str; 9] =
+    ["components", "demos", "drivers", "modifiers", "motions", "robots", "sensors", "winds", "worlds"];
+
+/// One thing that can be used.
+struct Item {
+    family: &'static str,
+    name: String,
+    doc: String,
+    fields: &'static [Field],
+}
+
+/// Lists a family, or everything.
+pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
+    let components = ["drivers", "modifiers", "motions", "sensors", "winds"];
+    let wanted = |item: &Item| match what {
+        None => true,
+        Some("components") => components.contains(&item.family),
+        Some(family) => item.family == family,
+    };
+    let items: Vec<Item> = items().into_iter().filter(wanted).collect();
+    if as_json {
+        println!("{:#}", Value::from(items.iter().map(item_json).collect::<Vec<_>>()));
+        return OK;
+    }
+    let mut family = "";
+    for item in &items {
+        if item.family != family {
+            println!("{}{}:", if family.is_empty() { "" } else { "\n" }, item.family);
+            family = item.family;
+        }
+        println!("  {:<16} {}", item.name, item.doc);
+        if what.is_some_and(|what| what != "components") {
+            print_fields(item.fields);
+        }
+    }
+    OK
+}
+
+fn print_fields(fields: &[Field]) {
+    for field in fields {
+        let default = (field.default)().map_or_else(String::new, |default| format!(" = {default}"));
+        println!("    {}{default}  ({})  {}", field.name, (field.schema)().type_name(), field.doc.trim());
+    }
+}
+
+fn items() -> Vec<Item> {
+    let mut items = Vec::new();
+    let library_item = |family, name: &str| {
+        let text = library::FILES.iter().find(|(file, _)| *file == format!("{family}/{name}.yaml"));
+        let about = text.and_then(|(_, text)| text.lines().find_map(|line| line.strip_prefix("about:")));
+        Item { family, name: name.to_owned(), doc: about.unwrap_or_default().trim().to_owned(), fields: &[] }
+    };
+    items.extend(library::names("demos").map(|name| library_item("demos", name)));
+    items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));
+    items.extend(REGISTRY.modifiers.iter().map(|kind| item("modifiers", kind)));
+    items.extend(REGISTRY.motions.iter().map(|kind| item("motions", kind)));
+    items.extend(library::names("robots").map(|name| library_item("robots", name)));
+    items.extend(REGISTRY.sensors.iter().map(|kind| item("sensors", kind)));
+    items.extend(REGISTRY.winds.iter().map(|kind| item("winds", kind)));
+    items.extend(library::names("worlds").map(|name| library_item("worlds", name)));
+    items
+}
+
+fn item<T: ?Sized>(family: &'static str, kind: &Kind<T>) -> Item {
+    Item { family, name: kind.name.to_owned(), doc: kind.doc.to_owned(), fields: kind.fields }
+}
+
+fn item_json(item: &Item) -> Value {
+    let properties: Vec<Value> = item
+        .fields
+        .iter()
+        .map(|field| {
+            let default = (field.default)();
+            json!({ "name": field.name, "type": (field.schema)().type_name(), "default": default,
+                    "value": default, "doc": field.doc.trim() })
+        })
+        .collect();
+    json!({ "kind": item.name, "class": item.family.trim_end_matches('s'), "doc": item.doc, "properties": properties })
+}

@@ -1,0 +1,137 @@
+//! The command line: what can be asked, and which exit code answers.
+
+mod check;
+mod inspect;
+mod list;
+mod options;
+mod progress;
+mod run;
+mod seeds;
+
+pub(crate) use progress::micros;
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// All well.
+pub(crate) const OK: u8 = 0;
+/// A run-time failure or a failed expectation.
+pub(crate) const FAILED: u8 = 1;
+/// The command itself makes no sense.
+pub(crate) const USAGE: u8 = 2;
+/// The scenario is invalid.
+pub(crate) const INVALID: u8 = 3;
+/// Real time was missed under `--require-rt`.
+pub(crate) const LATE: u8 = 5;
+/// The time limit passed.
+pub(crate) const TIMEOUT: u8 = 124;
+/// Interrupted, after a clean stop.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Simulate fleets of robots: in real time or as fast as the machine allows, the same bits on every run.
+#[derive(Parser)]
+#[command(version, max_term_width = 110, after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  muster demo                                    a built-in fleet of four kinds of robots
+  muster run fleet.yaml --rtf 1                  in real time
+  muster run fleet.yaml --for 60s --report r.json
+  muster run fleet.yaml --seeds 1..100           pass rate and spread over a hundred seeds
+  muster run fleet.yaml --set robots[0].count=50 --set run.seed=7
+  muster check fleet.yaml                        every problem with file, line and the nearest valid name
+  muster inspect fleet.yaml --at 2s scout0.position_m
+  muster list sensors                            what can be written under sensors:
+
+Exit codes: 0 ok, 1 failed expectation or run-time failure, 2 usage, 3 invalid scenario,
+5 real time missed under --require-rt, 124 timeout, 130 interrupted after a clean stop.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a scenario
+    Run(RunArguments),
+    /// Run a built-in fleet; takes the same options as `run`
+    Demo(DemoArguments),
+    /// Check a scenario and tell every problem with file and line
+    Check(CheckArguments),
+    /// Show robots, properties and schedule of a scenario, or one value by path
+    Inspect(InspectArguments),
+    /// List what can be used in scenarios
+    List(ListArguments),
+    /// Print the JSON schema of scenario files
+    Schema,
+    /// Measure speed on this machine
+    Bench(crate::bench::BenchArguments),
+}
+
+#[derive(Args)]
+struct RunArguments {
+    /// The scenario file
+    scenario: PathBuf,
+    #[command(flatten)]
+    options: options::RunFlags,
+}
+
+#[derive(Args)]
+struct DemoArguments {
+    /// Which demo; `muster list demos` names them
+    #[arg(default_value = "fleet")]
+    name: String,
+    #[command(flatten)]
+    options: options::RunFlags,
+}
+
+#[derive(Args)]
+struct CheckArguments {
+    /// The scenario files
+    #[arg(required = true)]
+    scenarios: Vec<PathBuf>,
+    #[command(flatten)]
+    over: options::Overrides,
+}
+
+#[derive(Args)]
+struct InspectArguments {
+    /// The scenario file
+    scenario: PathBuf,
+    /// A robot, or a value: `scout0`, `scout0.position_m`, `scout0.imu.accel_mps2[2]`
+    path: Option<String>,
+    /// Simulate up to this time first
+    #[arg(long, value_parser = options::duration, default_value = "0s")]
+    at: std::time::Duration,
+    /// For machines
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    over: options::Overrides,
+}
+
+#[derive(Args)]
+struct ListArguments {
+    /// What to list; everything if left out
+    #[arg(value_parser = list::FAMILIES)]
+    what: Option<String>,
+    /// For machines: with every property, its type and default
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what was asked and returns the exit code.
+pub(crate) fn dispatch(arguments: Arguments) -> u8 {
+    match arguments.command {
+        Command::Run(run) => run::run(run::Source::File(run.scenario), &run.options),
+        Command::Demo(demo) => run::run(run::Source::Demo(demo.name), &demo.options),
+        Command::Check(check) => check::check(&check.scenarios, &check.over),
+        Command::Inspect(inspect) => inspect::inspect(&inspect),
+        Command::List(list) => list::list(list.what.as_deref(), list.json),
+        Command::Schema => {
+            println!("{:#}", muster_scenario::schema::schema(muster_models::REGISTRY));
+            OK
+        }
+        Command::Bench(bench) => crate::bench::bench(&bench),
+    }
+}

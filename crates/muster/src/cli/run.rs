@@ -1,0 +1,125 @@
+//! `muster run` and `muster demo`.
+
+use super::options::RunFlags;
+use super::progress::{People, summary};
+use super::{FAILED, INTERRUPTED, INVALID, LATE, OK, TIMEOUT, USAGE, seeds};
+use muster::run::{Ended, RunOptions, run as run_simulation};
+use muster::{LoadError, Setup, Simulation, library};
+use muster_core::time::SimTime;
+use muster_scenario::text::{Rtf, RunText};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Where a scenario comes from.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    /// A file.
+    File(PathBuf),
+    /// The library.
+    Demo(String),
+}
+
+impl Source {
+    /// Loads the scenario.
+    pub(crate) fn load(&self, setup: &Setup) -> Result<Simulation, LoadError> {
+        match self {
+            Self::File(path) => Simulation::load(&path.to_string_lossy(), setup),
+            Self::Demo(name) => Simulation::load(&format!("demos/{name}.yaml"), setup),
+        }
+    }
+}
+
+/// Runs a scenario and returns the exit code.
+pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
+    if let Source::Demo(name) = &source
+        && !library::names("demos").any(|known| known == name)
+    {
+        let names: Vec<&str> = library::names("demos").collect();
+        eprintln!("error: found demo {name:?}, expected one of {}", names.join(", "));
+        return USAGE;
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    stop_on_interrupt(&stop);
+    if let Some(list) = &flags.seeds {
+        return seeds::run(&source, flags, &list.0, &stop);
+    }
+    let setup = Setup { stop: Some(Arc::clone(&stop)), ..flags.setup() };
+    let mut sim = match source.load(&setup) {
+        Ok(sim) => sim,
+        Err(error) => {
+            eprintln!("{error}");
+            return INVALID;
+        }
+    };
+    let options = run_options(&sim.scenario().run, flags);
+    if !flags.quiet && !sim.scenario().about.is_empty() {
+        eprintln!("{}", sim.scenario().about.trim());
+    }
+    let mut people = People::new(flags.quiet);
+    let (report, ended) = run_simulation(&mut sim, &options, &stop, &mut people);
+    people.clear();
+    if !flags.quiet {
+        summary(&report);
+    }
+    if let Some(path) = &flags.report
+        && let Err(error) = write_report(path, &format!("{:#}\n", report.json()))
+    {
+        eprintln!("error: cannot write report {}: {error}", path.display());
+        return FAILED;
+    }
+    exit_code(ended, !report.failures.is_empty())
+}
+
+/// The exit code of a run.
+pub(crate) fn exit_code(ended: Ended, failed: bool) -> u8 {
+    match ended {
+        Ended::Interrupted => INTERRUPTED,
+        Ended::Timeout => TIMEOUT,
+        Ended::Late => LATE,
+        Ended::Finished if failed => FAILED,
+        Ended::Finished => OK,
+    }
+}
+
+/// What the command line and the scenario ask for together.
+pub(crate) fn run_options(text: &RunText, flags: &RunFlags) -> RunOptions {
+    let span = flags.span.map_or(SimTime::from_s(text.for_s), |span| SimTime::from_ns(span.as_nanos() as u64));
+    let asked = flags.rtf.unwrap_or(text.rtf);
+    let rtf = match asked {
+        Rtf::Factor(factor) => Some(factor),
+        Rtf::Max if flags.require_rt => Some(1.0),
+        Rtf::Max => None,
+    };
+    RunOptions {
+        rtf,
+        span: if flags.steps.is_some() { SimTime::NEVER } else { span },
+        windows: flags.steps,
+        timeout: flags.timeout.or(text.timeout_s.map(Duration::from_secs_f64)),
+        require_rt: flags.require_rt,
+    }
+}
+
+/// Writes a report beside its place and moves it there, so that a full disk leaves no half a report.
+fn write_report(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let beside = PathBuf::from(beside);
+    std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path)).inspect_err(|_| {
+        _ = std::fs::remove_file(&beside);
+    })
+}
+
+/// The first Ctrl-C asks for a clean stop, the second ends at once.
+fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
+    let stop = Arc::clone(stop);
+    let outcome = ctrlc::set_handler(move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+    });
+    if let Err(error) = outcome {
+        eprintln!("warning: Ctrl-C will not stop cleanly: {error}");
+    }
+}

@@ -1,0 +1,121 @@
+//! `--seeds`: one scenario over many seeds, on all cores, each run on one thread; pass rate and spread at the end.
+
+use super::options::RunFlags;
+use super::progress::micros;
+use super::run::{Source, exit_code, run_options};
+use super::{FAILED, INVALID};
+use comfy_table::{Table, presets};
+use muster::report::Report;
+use muster::run::{Ended, Unwatched, run as run_simulation};
+use muster::{LoadError, Setup};
+use muster_core::node::{Node, Value};
+use muster_scenario::build::Override;
+use muster_scenario::text::{Async, Threads};
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+type Outcome = Result<(Report, Ended), LoadError>;
+
+/// Runs every seed and returns the exit code: that of the worst run.
+pub(crate) fn run(source: &Source, flags: &RunFlags, seeds: &[u64], stop: &std::sync::Arc<AtomicBool>) -> u8 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let outcomes: Mutex<BTreeMap<u64, Outcome>> = Mutex::new(BTreeMap::new());
+    let show = std::io::stderr().is_terminal() && !flags.quiet;
+    std::thread::scope(|scope| {
+        for _ in 0..cores.min(seeds.len()) {
+            scope.spawn(|| {
+                while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let outcome = run_seed(source, flags, seed, stop);
+                    let mut all = outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    all.insert(seed, outcome);
+                    let finished = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    if show {
+                        eprint!("\r\x1b[2K{finished} / {} seeds", seeds.len());
+                        _ = std::io::stderr().flush();
+                    }
+                }
+            });
+        }
+    });
+    if show {
+        eprint!("\r\x1b[2K");
+    }
+    conclude(outcomes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner), flags)
+}
+
+fn run_seed(source: &Source, flags: &RunFlags, seed: u64, stop: &std::sync::Arc<AtomicBool>) -> Outcome {
+    let mut setup = Setup { stop: Some(std::sync::Arc::clone(stop)), ..flags.setup() };
+    setup.over.push(Override { path: "run.seed".to_owned(), value: Node::of(Value::Integer(seed as i64)) });
+    setup.threads = Some(flags.threads.unwrap_or(Threads::Count(1)));
+    setup.asynchronous = Some(flags.asynchronous.unwrap_or(Async::None));
+    let mut sim = source.load(&setup)?;
+    let options = run_options(&sim.scenario().run, flags);
+    Ok(run_simulation(&mut sim, &options, stop, &mut Unwatched))
+}
+
+fn conclude(outcomes: BTreeMap<u64, Outcome>, flags: &RunFlags) -> u8 {
+    let mut reports: Vec<(u64, Report, Ended)> = Vec::new();
+    for (seed, outcome) in outcomes {
+        match outcome {
+            Ok((report, ended)) => reports.push((seed, report, ended)),
+            Err(error) => {
+                eprintln!("{error}");
+                return INVALID;
+            }
+        }
+    }
+    let passed = reports.iter().filter(|(_, report, ended)| *ended == Ended::Finished && report.failures.is_empty());
+    let passed = passed.count();
+    if !flags.quiet {
+        print_spread(&reports, passed);
+    }
+    if let Some(path) = &flags.report {
+        let all: Vec<serde_json::Value> = reports.iter().map(|(_, report, _)| report.json()).collect();
+        if let Err(error) = std::fs::write(path, format!("{:#}\n", serde_json::Value::from(all))) {
+            eprintln!("error: cannot write report {}: {error}", path.display());
+            return FAILED;
+        }
+    }
+    let codes = reports.iter().map(|(_, report, ended)| exit_code(*ended, !report.failures.is_empty()));
+    codes.max().unwrap_or(super::INTERRUPTED)
+}
+
+fn print_spread(reports: &[(u64, Report, Ended)], passed: usize) {
+    for (seed, report, ended) in reports.iter().filter(|(_, report, ended)| *ended != Ended::Finished || !report.failures.is_empty()).take(20) {
+        let why = report.failures.first().map_or_else(|| format!("{ended:?}"), ToString::to_string);
+        println!("seed {seed}: {why}");
+    }
+    let share = 100.0 * passed as f64 / reports.len().max(1) as f64;
+    println!("{passed} of {} seeds passed ({share:.1} %)", reports.len());
+    let mut columns: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (_, report, _) in reports {
+        columns.entry("contacts".to_owned()).or_default().push(report.contacts as f64);
+        columns.entry("real-time factor".to_owned()).or_default().push(report.rtf());
+        for (name, value) in &report.measured {
+            columns.entry(name.clone()).or_default().push(*value);
+        }
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_BORDERS_ONLY);
+    table.set_header(vec!["value", "runs", "min", "median", "mean", "std", "max"]);
+    for (name, values) in &mut columns {
+        values.sort_by(f64::total_cmp);
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let std = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
+        let median = values[values.len() / 2];
+        let shown = [values[0], median, mean, std, values[values.len() - 1]].map(|value| format!("{value:.4}"));
+        let mut row = vec![name.clone(), values.len().to_string()];
+        row.extend(shown);
+        table.add_row(row);
+    }
+    println!("{table}");
+    let wall: f64 = reports.iter().map(|(_, report, _)| report.wall_time_s).sum();
+    println!("{} of computing for {} runs", micros(wall * 1e6), reports.len());
+}

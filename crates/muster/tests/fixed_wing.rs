@@ -182,6 +182,15 @@ fn a_position_is_circled_either_way_round_and_in_wind() {
 }
 
 #[test]
+fn places_without_a_height_are_flown_at_the_height_it_started_with() {
+    let driver = ", driver: {kind: waypoints, by: course, speed_mps: 25, tolerance_m: 30, loop_forever: true, \
+                  points_m: [[500, 0], [500, 500], [0, 0]]}";
+    let mut sim = aircraft(driver, "wind: {gusts: {kind: dryden}}");
+    let [heights] = record(&mut sim, 120.0, [altitude]);
+    assert!(off(&heights, 200.0) < 10.0, "{} m off", off(&heights, 200.0));
+}
+
+#[test]
 fn gusts_do_not_throw_it_off_its_altitude() {
     for (level, most_m) in [("light", 7.0), ("moderate", 15.0)] {
         let mut sim = aircraft("", &format!("wind: {{mean_mps: [3, 3, 0], gusts: {{kind: dryden, level: {level}}}}}"));

@@ -14,7 +14,7 @@
 //! | setpoint   | what is flown |
 //! |------------|---------------|
 //! | `none`     | the course and altitude it started with, or had when nothing was commanded any more; design airspeed |
-//! | `velocity` | forward as airspeed, up as climb rate, turn rate; what is left of it is not flown sideways |
+//! | `velocity` | forward as airspeed, up as climb rate, turn rate; nothing sideways |
 //! | `position` | towards x, y at altitude z and then around it on a circle; design airspeed |
 //! | `course`   | course, altitude, airspeed |
 //! | `direct`   | inputs are left as they are |

@@ -27,7 +27,7 @@ choice! {
 spec! {
     /// Parameters of the waypoints driver.
     pub struct WaypointsSpec {
-        /// The places, in order; x, y or x, y, z. None: stay.
+        /// The places, in order; x, y, z, or x, y at any height (aircraft: the one they started at). None: stay.
         points_m: Vec<Vec<f64>> = Vec::new();
         /// Places are relative to where the robot started.
         relative: bool = false;
@@ -139,7 +139,11 @@ impl Waypoints {
         let base = if self.spec.relative { home } else { DVec3::ZERO };
         match *point.as_slice() {
             [x, y, z] => (base + DVec3::new(x, y, z), false),
-            [x, y] => (DVec3::new(base.x + x, base.y + y, here.z), true),
+            // an aircraft told to fly where it is would drift away in height
+            [x, y] => {
+                let z = if self.spec.by == By::Course { home.z } else { here.z };
+                (DVec3::new(base.x + x, base.y + y, z), true)
+            }
             _ => (home, false),
         }
     }

@@ -7,9 +7,7 @@ use crate::board::Board;
 use crate::component::{Blow, Control, Measure, Pose, Readings, Sample, Sense, Tick};
 use crate::contact;
 use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
-use crate::model::{
-    Cohort, DriverColumns, Environment, Frame, Joint, SensorColumns, body_from_frame, integers,
-};
+use crate::model::{Cohort, DriverColumns, Environment, Frame, Joint, SensorColumns, body_from_frame, integers};
 use crate::random;
 use crate::simd::Simd;
 use crate::time::{SimTime, Ticker};
@@ -67,9 +65,17 @@ pub(crate) struct Spoken {
     pub(crate) len: u32,
 }
 
+/// Robots of one cohort that tick together.
 #[derive(Clone)]
 pub(crate) struct Chunk {
     pub(crate) cohort: Arc<Cohort>,
+    lanes: Lanes,
+}
+
+/// Everything of a chunk that changes. Apart from the cohort, so that living can borrow both at once: counting
+/// references at every tick would make threads fight for the counter.
+#[derive(Clone)]
+pub(crate) struct Lanes {
     pub(crate) len: usize,
     /// Roster number of each lane.
     pub(crate) robots: [u32; LANES],
@@ -122,15 +128,75 @@ type Before = [Column; body::ANGULAR_VELOCITY];
 
 const WIND_STREAM: u64 = 0x77_69_6e_64;
 
+impl std::ops::Deref for Chunk {
+    type Target = Lanes;
+
+    fn deref(&self) -> &Lanes {
+        &self.lanes
+    }
+}
+
+impl std::ops::DerefMut for Chunk {
+    fn deref_mut(&mut self) -> &mut Lanes {
+        &mut self.lanes
+    }
+}
+
 impl Chunk {
     pub(crate) fn new(cohort: Arc<Cohort>, now: SimTime) -> Self {
+        Self { lanes: Lanes::new(&cohort, now), cohort }
+    }
+
+    /// Adds a robot; `key` is its identity mixed with the seed.
+    pub(crate) fn add(&mut self, robot: u32, key: u64, start: &Start) -> usize {
+        self.lanes.add(&self.cohort, robot, key, start)
+    }
+
+    /// Starts drivers and sensors of a robot whose subscriptions are wired.
+    pub(crate) fn start(&mut self, lane: usize, home: Pose, around: &Surroundings<'_>) {
+        self.lanes.start(&self.cohort, lane, home, around);
+    }
+
+    /// All ticks that end at or before `end`, for robots that can touch no other.
+    pub(crate) fn live_until(&mut self, end: SimTime, around: &Surroundings<'_>) {
+        while self.lanes.tick.next <= end {
+            self.lanes.live(&self.cohort, around);
+        }
+    }
+
+    /// One tick: control, act, move, feel.
+    pub(crate) fn live(&mut self, around: &Surroundings<'_>) {
+        self.lanes.live(&self.cohort, around);
+    }
+
+    /// Makes samples visible whose latency has passed by `now`.
+    pub(crate) fn promote(&mut self, now: SimTime) {
+        self.lanes.promote(&self.cohort, now);
+    }
+
+    /// Counts a contact of a robot.
+    pub(crate) fn note_contact(&mut self, lane: usize, time: SimTime, with: Other) {
+        self.lanes.note_contact(&self.cohort, lane, time, with);
+    }
+}
+
+/// How a robot starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) pose: Pose,
+    pub(crate) velocity_mps: DVec3,
+    pub(crate) wind_mps: DVec3,
+}
+
+impl Lanes {
+    fn new(cohort: &Cohort, now: SimTime) -> Self {
         let (layout, blueprint) = (&cohort.layout, &cohort.blueprint);
         let mut real = vec![[0.0; LANES]; layout.reals];
         real[body::ORIENTATION + 3] = [1.0; LANES];
         let drivers = blueprint.drivers.len();
         let sensors = blueprint.sensors.len();
         let most_fields = layout.sensors.iter().map(|columns| columns.sample.1 - columns.sample.0).max();
-        let mut chunk = Self {
+        let mut lanes = Self {
             len: 0,
             robots: [u32::MAX; LANES],
             dense: [u32::MAX; LANES],
@@ -157,18 +223,17 @@ impl Chunk {
             values: vec![0.0; most_fields.unwrap_or(0)],
             robot_ticks: 0,
             touches: 0,
-            cohort: Arc::clone(&cohort),
         };
         for lane in 0..LANES {
-            blueprint.motion.start(&mut chunk.real[..layout.motion_end], lane);
+            blueprint.motion.start(&mut lanes.real[..layout.motion_end], lane);
         }
-        chunk.schedule(now);
-        chunk
+        lanes.schedule(cohort, now);
+        lanes
     }
 
     /// Puts tickers to the first events after `now` (for drivers: at or after).
-    fn schedule(&mut self, now: SimTime) {
-        let blueprint = &self.cohort.blueprint;
+    fn schedule(&mut self, cohort: &Cohort, now: SimTime) {
+        let blueprint = &cohort.blueprint;
         self.now = now;
         self.tick = Ticker::after(blueprint.rate, SimTime::ZERO, now);
         let driver = |slot: &crate::model::DriverSlot| Ticker::at_or_after(slot.rate, SimTime::ZERO, now);
@@ -181,21 +246,20 @@ impl Chunk {
         self.sensors = blueprint.sensors.iter().map(sensor).collect();
     }
 
-    /// Adds a robot at `pose`; `key` is its identity mixed with the seed.
-    pub(crate) fn add(&mut self, robot: u32, key: u64, pose: Pose, velocity_mps: DVec3) -> usize {
+    fn add(&mut self, cohort: &Cohort, robot: u32, key: u64, start: &Start) -> usize {
         let lane = self.len;
         self.len += 1;
         self.robots[lane] = robot;
-        let cohort = Arc::clone(&self.cohort);
         let (layout, blueprint) = (&cohort.layout, &cohort.blueprint);
         self.real.iter_mut().for_each(|column| column[lane] = 0.0);
         self.int.iter_mut().for_each(|column| column[lane] = 0);
         self.int[integers::LAST_CONTACT][lane] = -1;
         self.int[integers::FAULT][lane] = -1;
         self.isolated &= !(1 << lane);
-        body::set_vec3(&mut self.real, body::POSITION, lane, pose.position_m);
-        body::set_orientation(&mut self.real, lane, pose.orientation);
-        body::set_vec3(&mut self.real, body::VELOCITY, lane, velocity_mps);
+        body::set_vec3(&mut self.real, body::POSITION, lane, start.pose.position_m);
+        body::set_orientation(&mut self.real, lane, start.pose.orientation);
+        body::set_vec3(&mut self.real, body::VELOCITY, lane, start.velocity_mps);
+        body::set_vec3(&mut self.real, body::WIND, lane, start.wind_mps);
         self.wind_streams[lane] = random::combine(key, WIND_STREAM);
         for (index, slot) in blueprint.drivers.iter().enumerate() {
             self.driver_streams[index][lane] = random::combine(key, random::id_of(&slot.name));
@@ -214,21 +278,17 @@ impl Chunk {
         lane
     }
 
-    /// Starts wind, drivers and sensors of a robot whose subscriptions are wired.
-    pub(crate) fn start(&mut self, lane: usize, home: Pose, around: &Surroundings<'_>) {
-        let mean = around.environment.wind.mean_mps();
-        body::set_vec3(&mut self.real, body::WIND, lane, mean);
-        let cohort = Arc::clone(&self.cohort);
+    fn start(&mut self, cohort: &Cohort, lane: usize, home: Pose, around: &Surroundings<'_>) {
         for index in 0..cohort.blueprint.drivers.len() {
             let (slot, columns) = (&cohort.blueprint.drivers[index], &cohort.layout.drivers[index]);
-            let mut control = self.control(&cohort, index, columns, 0, 0, around);
+            let mut control = self.control(cohort, index, columns, 0, 0, around);
             slot.driver.start(&mut control, lane, home);
         }
         for index in 0..cohort.blueprint.sensors.len() {
             if let Sense::Own(feel) = cohort.blueprint.sensors[index].sensor.sense() {
                 let columns = &cohort.layout.sensors[index];
                 let mut fresh = std::mem::take(&mut self.fresh);
-                feel.start(&mut self.measure(&cohort, index, columns, 0, &mut fresh, around), lane);
+                feel.start(&mut self.measure(cohort, index, columns, 0, &mut fresh, around), lane);
                 self.fresh = fresh;
             }
         }
@@ -271,28 +331,20 @@ impl Chunk {
         moved
     }
 
-    /// All ticks that end at or before `end`, for robots that can touch no other.
-    pub(crate) fn live_until(&mut self, end: SimTime, around: &Surroundings<'_>) {
-        while self.tick.next <= end {
-            self.live(around);
-        }
-    }
-
     /// One tick: control, act, move, feel.
-    pub(crate) fn live(&mut self, around: &Surroundings<'_>) {
-        let cohort = Arc::clone(&self.cohort);
+    fn live(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
         if self.len > 0 {
             let start = self.now;
-            self.promote(&cohort, start);
+            self.promote(cohort, start);
             if !(around.logic_after_physics && start == SimTime::ZERO) {
-                self.drive(&cohort, start, around);
+                self.drive(cohort, start, around);
             }
-            self.advance(&cohort, around);
+            self.advance(cohort, around);
         }
         self.now = self.tick.next;
         self.tick.advance(cohort.blueprint.rate);
         if self.len > 0 {
-            self.feel(&cohort, around);
+            self.feel(cohort, around);
         }
         self.robot_ticks += self.len as u64;
     }
@@ -316,7 +368,7 @@ impl Chunk {
                     Ok(()) => 0,
                     Err(panic) => {
                         let what = format!("{} {:?} panicked: {}", slot.name, slot.kind, panic_text(&*panic));
-                        self.isolate(lane, now, what);
+                        self.isolate(cohort, lane, now, what);
                         left
                     }
                 };
@@ -368,8 +420,7 @@ impl Chunk {
     fn advance(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
         let lanes = self.lanes();
         let dt_s = cohort.blueprint.rate.period_s();
-        let mut before: Before = [[0.0; LANES]; body::ANGULAR_VELOCITY];
-        before.copy_from_slice(&self.real[..body::ANGULAR_VELOCITY]);
+        let Some(&before) = self.real.first_chunk::<{ body::ANGULAR_VELOCITY }>() else { return };
         let frozen = self.keep_isolated(cohort);
         if self.pushed {
             take_pushes(&mut self.real);
@@ -414,16 +465,16 @@ impl Chunk {
                 &environment.obstacles[obstacle as usize],
             );
             if touched {
-                self.note_contact(lane as usize, time, Other::Obstacle(obstacle));
+                self.note_contact(cohort, lane as usize, time, Other::Obstacle(obstacle));
             }
         }
     }
 
     /// Counts a contact if it is a new one: the robot touched nothing for two ticks.
-    pub(crate) fn note_contact(&mut self, lane: usize, time: SimTime, with: Other) {
+    fn note_contact(&mut self, cohort: &Cohort, lane: usize, time: SimTime, with: Other) {
         self.touches += 1;
         let last = &mut self.int[integers::LAST_CONTACT][lane];
-        let pause = 2 * self.cohort.blueprint.rate.period().ns() as i64 + 1;
+        let pause = 2 * cohort.blueprint.rate.period().ns() as i64 + 1;
         let now = time.ns() as i64;
         let begins = *last < 0 || now - *last > pause;
         *last = now;
@@ -433,38 +484,41 @@ impl Chunk {
         }
     }
 
-    /// Enforces the speed bound, measures acceleration, and isolates robots whose state is no longer finite.
+    /// Measures acceleration, enforces the speed bound, and isolates robots whose state is no longer finite.
     fn guard(&mut self, cohort: &Cohort, before: &Before, dt_s: f64, simd: Simd) {
-        let speed_max = cohort.blueprint.motion.speed_max_mps();
+        let speed_max_mps = cohort.blueprint.motion.speed_max_mps();
         let mut suspects: Column = [0.0; LANES];
         let lanes = self.lanes();
         if let Some(columns) = self.real.first_chunk_mut::<{ body::COLUMNS }>() {
             simd.run(
                 #[inline(always)]
-                || bound(columns, before, lanes, (speed_max, dt_s), &mut suspects),
+                || watch(columns, before, lanes, (speed_max_mps, dt_s), &mut suspects),
             );
         }
-        if suspects[..self.len].iter().all(|&sum| sum == 0.0) {
+        if suspects[..self.len].iter().all(|&sign| sign == 0.0) {
             return;
         }
-        for lane in 0..self.len {
-            if suspects[lane] != 0.0 && self.isolated & (1 << lane) == 0 {
+        for lane in (0..self.len).filter(|&lane| suspects[lane] != 0.0) {
+            if suspects[lane] > 0.0 {
+                slow_down(&mut self.real, before, lane, (speed_max_mps, dt_s));
+            } else if self.isolated & (1 << lane) == 0 {
                 for (column, old) in self.real.iter_mut().zip(before) {
                     column[lane] = old[lane];
                 }
-                self.isolate(lane, self.tick.next, "its state is no longer finite (NaN or infinite)".to_owned());
+                let what = "its state is no longer finite (NaN or infinite)".to_owned();
+                self.isolate(cohort, lane, self.tick.next, what);
             }
         }
     }
 
     /// Takes a robot out of the simulation: it stays where it is, at rest, and is driven no more.
-    fn isolate(&mut self, lane: usize, time: SimTime, what: String) {
+    fn isolate(&mut self, cohort: &Cohort, lane: usize, time: SimTime, what: String) {
         self.isolated |= 1 << lane;
         self.int[integers::FAULT][lane] = time.ns() as i64;
         for column in &mut self.real[body::VELOCITY..body::SETPOINT + 4] {
             column[lane] = 0.0;
         }
-        let end = self.cohort.layout.motion_end;
+        let end = cohort.layout.motion_end;
         for column in &mut self.real[body::COLUMNS..end] {
             column[lane] = 0.0;
         }
@@ -656,8 +710,7 @@ impl Chunk {
         }
     }
 
-    /// Makes samples visible whose latency has passed by `now`.
-    pub(crate) fn promote(&mut self, cohort: &Cohort, now: SimTime) {
+    fn promote(&mut self, cohort: &Cohort, now: SimTime) {
         for index in 0..self.sensors.len() {
             if self.sensors[index].next_visible <= now {
                 self.promote_sensor(cohort, index, now);
@@ -750,43 +803,44 @@ fn take_pushes(columns: &mut [Column]) {
     }
 }
 
-/// Bounds speed and displacement, sets the acceleration, and marks lanes that are not finite (`suspects` not 0).
+/// Sets the acceleration and marks lanes: 0 is well, positive is too fast, NaN is not finite.
 #[inline(always)]
-fn bound(
+fn watch(
     columns: &mut [Column; body::COLUMNS],
     before: &Before,
     lanes: usize,
     (speed_max_mps, dt_s): (f64, f64),
     suspects: &mut Column,
 ) {
-    let step_max = speed_max_mps * dt_s;
+    let (fast_from, far_from) = (speed_max_mps * speed_max_mps, speed_max_mps * dt_s * speed_max_mps * dt_s);
+    let per_s = 1.0 / dt_s;
     for lane in 0..lanes.min(LANES) {
-        let old = DVec3::new(before[0][lane], before[1][lane], before[2][lane]);
-        let new = DVec3::new(columns[0][lane], columns[1][lane], columns[2][lane]);
-        let step = new - old;
-        let far = step.dot(step);
-        let velocity = DVec3::new(columns[7][lane], columns[8][lane], columns[9][lane]);
-        let fast = velocity.dot(velocity);
-        let shorten = if far > step_max * step_max { step_max / far.sqrt() } else { 1.0 };
-        let slow = if fast > speed_max_mps * speed_max_mps { speed_max_mps / fast.sqrt() } else { 1.0 };
-        let bounded = if shorten < 1.0 { old + step * shorten } else { new };
-        let velocity = velocity * slow;
-        columns[0][lane] = bounded.x;
-        columns[1][lane] = bounded.y;
-        columns[2][lane] = bounded.z;
-        columns[7][lane] = velocity.x;
-        columns[8][lane] = velocity.y;
-        columns[9][lane] = velocity.z;
-        let old_velocity = DVec3::new(before[7][lane], before[8][lane], before[9][lane]);
-        let acceleration = (velocity - old_velocity) / dt_s;
-        columns[13][lane] = acceleration.x;
-        columns[14][lane] = acceleration.y;
-        columns[15][lane] = acceleration.z;
+        let at = |first: usize| DVec3::new(columns[first][lane], columns[first + 1][lane], columns[first + 2][lane]);
+        let was = |first: usize| DVec3::new(before[first][lane], before[first + 1][lane], before[first + 2][lane]);
+        let (position, velocity) = (at(body::POSITION), at(body::VELOCITY));
+        let step = position - was(body::POSITION);
+        let (far, fast) = (step.dot(step), velocity.dot(velocity));
+        let acceleration = (velocity - was(body::VELOCITY)) * per_s;
         let turn = columns[3][lane] + columns[4][lane] + columns[5][lane] + columns[6][lane];
         let spin = columns[10][lane] + columns[11][lane] + columns[12][lane];
+        columns[body::ACCELERATION][lane] = acceleration.x;
+        columns[body::ACCELERATION + 1][lane] = acceleration.y;
+        columns[body::ACCELERATION + 2][lane] = acceleration.z;
+        let beyond = if far > far_from { 1.0 } else { 0.0 } + if fast > fast_from { 1.0 } else { 0.0 };
         // 0 times a finite sum is 0; times NaN or infinity it is NaN
-        suspects[lane] = (new.x + new.y + new.z + fast + turn + spin) * 0.0;
+        suspects[lane] = beyond + (far + fast + turn + spin) * 0.0;
     }
+}
+
+/// Holds one robot to its speed bound, in velocity and in displacement whatever caused it.
+fn slow_down(columns: &mut [Column], before: &Before, lane: usize, (speed_max_mps, dt_s): (f64, f64)) {
+    let old = body::vec3(before, body::POSITION, lane);
+    let step = body::vec3(columns, body::POSITION, lane) - old;
+    let velocity = body::vec3(columns, body::VELOCITY, lane).clamp_length_max(speed_max_mps);
+    let acceleration = (velocity - body::vec3(before, body::VELOCITY, lane)) / dt_s;
+    body::set_vec3(columns, body::POSITION, lane, old + step.clamp_length_max(speed_max_mps * dt_s));
+    body::set_vec3(columns, body::VELOCITY, lane, velocity);
+    body::set_vec3(columns, body::ACCELERATION, lane, acceleration);
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -9,8 +9,8 @@
 
 use crate::contact::Mobility;
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
-use crate::simd::Simd;
 use crate::model::Environment;
+use crate::simd::Simd;
 use crate::snapshot::Snapshot;
 use crate::spec::Field;
 use crate::time::SimTime;

@@ -359,7 +359,17 @@ fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColum
     let ring = columns.reals_named(format!("{name}.under_way"), ring_len * Quantity::total(fields));
     let stamp = columns.integer(format!("{name}.stamp_ns"), 1);
     let ring_stamps = if ring_len > 0 { columns.integer(format!("{name}.under_way_ns"), ring_len) } else { 0 };
-    SensorColumns { state, memory, sample, ring, ring_len, stamp, ring_stamps, jointed: slot.frame.is_some(), local: true }
+    SensorColumns {
+        state,
+        memory,
+        sample,
+        ring,
+        ring_len,
+        stamp,
+        ring_stamps,
+        jointed: slot.frame.is_some(),
+        local: true,
+    }
 }
 
 impl Blueprint {

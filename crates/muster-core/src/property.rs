@@ -1,9 +1,9 @@
 //! Properties: every number of every robot by name. Variables are columns and can be written; constants belong to the
 //! blueprint and cannot; further properties can be added while a simulation runs; two names can mean one variable.
 
+use crate::chunk::joint_positions;
 use crate::component::{Pose, Sense};
 use crate::lanes::body;
-use crate::chunk::joint_positions;
 use crate::model::{Bank, Variable};
 use crate::node::nearest;
 use crate::state::Robot;
@@ -213,7 +213,8 @@ impl World {
     /// Follows names that are declared equal to others.
     fn resolve(&self, path: &str) -> String {
         let path = self.inside(path);
-        let whole = |part: &str| path == part || path.strip_prefix(part).is_some_and(|rest| rest.starts_with(['[', '.']));
+        let whole =
+            |part: &str| path == part || path.strip_prefix(part).is_some_and(|rest| rest.starts_with(['[', '.']));
         match self.model().shared.iter().find(|(name, _)| whole(name)) {
             Some((name, target)) => format!("{target}{}", &path[name.len()..]),
             None => path.to_owned(),

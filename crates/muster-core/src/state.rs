@@ -2,12 +2,12 @@
 //! on threads, windows or wall-clock time.
 
 use crate::board::{Board, Entry, NOWHERE};
-use crate::chunk::{Chunk, Surroundings};
+use crate::chunk::{Chunk, Start, Surroundings};
 use crate::command::Command;
 use crate::component::{Pose, Sense};
 use crate::lanes::{LANES, body};
 use crate::look::LookJob;
-use crate::model::{Bank, Cohort, Placement};
+use crate::model::{Bank, Cohort, Model, Placement};
 use crate::random;
 use crate::time::SimTime;
 use glam::DVec3;
@@ -164,7 +164,7 @@ impl State {
     }
 
     /// Adds a robot without starting its drivers: subscriptions are wired when all robots are there.
-    pub(crate) fn add(&mut self, placement: &Placement, key: u64, seed: u64) -> Result<u32, PlaceError> {
+    pub(crate) fn add(&mut self, placement: &Placement, key: u64, model: &Model) -> Result<u32, PlaceError> {
         if self.roster.by_name.contains_key(&placement.name) {
             return Err(PlaceError::NameTaken(placement.name.clone()));
         }
@@ -179,9 +179,11 @@ impl State {
             lane: 0,
             slots: Vec::new(),
         });
-        let stream_key = random::combine(seed, key);
+        let stream_key = random::combine(model.seed, key);
+        let wind_mps = model.environment.wind.mean_mps();
+        let start = Start { pose: placement.pose, velocity_mps: placement.velocity_mps, wind_mps };
         let lane = match self.chunk_mut(chunk) {
-            Some(chunk) => chunk.add(number, stream_key, placement.pose, placement.velocity_mps),
+            Some(chunk) => chunk.add(number, stream_key, &start),
             None => 0,
         };
         let robots = self.roster.order.len();
@@ -337,7 +339,8 @@ impl State {
         self.drop_if_empty(robot.chunk);
         let chunk = self.chunk_with_room(cohort);
         let key = random::combine(seed, robot.key);
-        let lane = self.chunk_mut(chunk)?.add(number, key, robot.home, DVec3::ZERO);
+        let start = Start { pose: robot.home, velocity_mps: DVec3::ZERO, wind_mps: DVec3::ZERO };
+        let lane = self.chunk_mut(chunk)?.add(number, key, &start);
         self.repost(number, &robot, cohort, key);
         let new = self.chunk_mut(chunk)?;
         for (variable, reals, integers) in carried {

@@ -173,7 +173,7 @@ impl World {
         let numbers = model
             .robots
             .iter()
-            .map(|placement| world.state.add(placement, robot_key(&placement.name, 0), model.seed))
+            .map(|placement| world.state.add(placement, robot_key(&placement.name, 0), &model))
             .collect::<Result<Vec<u32>, PlaceError>>()?;
         for &number in &numbers {
             world.state.wire(number, model.seed)?;
@@ -236,11 +236,8 @@ impl World {
 
     /// Finds out who could touch whom before `end`.
     fn couple<E: Executor>(&mut self, end: SimTime, executor: &E) {
-        let solids = Solids {
-            environment: &self.environment,
-            obstacles: &self.obstacles,
-            one_island: self.options.one_island,
-        };
+        let solids =
+            Solids { environment: &self.environment, obstacles: &self.obstacles, one_island: self.options.one_island };
         self.coupling.renew(&mut self.state, end, &solids, executor);
     }
 
@@ -256,8 +253,7 @@ impl World {
         let pays = executor.always_spread() || (executor.threads() > 1 && self.live_ns > PARALLEL_FROM_NS);
         self.coupling.live(chunks, end, &around, pays.then_some(executor));
         for chunk in self.state.chunks.iter_mut().flatten() {
-            let cohort = Arc::clone(&chunk.cohort);
-            chunk.promote(&cohort, end);
+            chunk.promote(end);
         }
         self.state.time = end;
         watch.lap()
@@ -500,7 +496,7 @@ impl World {
 
     fn spawn(&mut self, placement: &crate::model::Placement) -> Result<(), PlaceError> {
         let key = robot_key(&placement.name, self.state.roster.spawned + 1);
-        let number = self.state.add(placement, key, self.model.seed)?;
+        let number = self.state.add(placement, key, &self.model)?;
         self.state.roster.spawned += 1;
         self.stale = true;
         if let Err(error) = self.state.wire(number, self.model.seed) {
@@ -552,8 +548,7 @@ impl World {
         self.wire_all();
         self.find_publics(now);
         let listeners = std::mem::take(&mut self.listeners);
-        self.listeners =
-            listeners.into_iter().filter(|&(robot, ..)| self.state.roster.get(robot).is_some()).collect();
+        self.listeners = listeners.into_iter().filter(|&(robot, ..)| self.state.roster.get(robot).is_some()).collect();
     }
 
     fn schedule_looks(&mut self, now: SimTime) {

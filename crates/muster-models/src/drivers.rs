@@ -13,13 +13,8 @@ pub mod waypoints;
 use muster_core::component::{Driver, Kind};
 
 /// Every built-in driver.
-pub const DRIVERS: &[Kind<dyn Driver>] = &[
-    autopilot::KIND,
-    flight_control::KIND,
-    formation::KIND,
-    random_walk::KIND,
-    waypoints::KIND,
-];
+pub const DRIVERS: &[Kind<dyn Driver>] =
+    &[autopilot::KIND, flight_control::KIND, formation::KIND, random_walk::KIND, waypoints::KIND];
 
 /// What the integer `status` of a driver means.
 pub mod status {

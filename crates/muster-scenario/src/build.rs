@@ -98,11 +98,16 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
     let model = Model {
         environment,
         robots,
-        compounds: text.compounds.0.iter().map(|(name, compound)| Compound {
-            name: name.clone(),
-            members: compound.members.clone(),
-            relations: compound.relations.clone(),
-        }).collect(),
+        compounds: text
+            .compounds
+            .0
+            .iter()
+            .map(|(name, compound)| Compound {
+                name: name.clone(),
+                members: compound.members.clone(),
+                relations: compound.relations.clone(),
+            })
+            .collect(),
         seed: text.run.seed,
         window: SimTime::from_s(text.run.window_ms * 1e-3),
         logic_after_physics: text.run.order == Order::Ssx,
@@ -142,7 +147,13 @@ fn attach(node: &mut Node, problems: &mut Problems) -> Vec<(String, String)> {
             let names: Vec<String> =
                 bodies.iter().filter_map(|body| Some(body.get("name")?.text()?.to_owned())).collect();
             let Some(body) = bodies.iter_mut().find(|body| body.get("name").and_then(Node::text) == Some(&host)) else {
-                problems.unknown(object.place, &name, &host, "a robot to share the pose of", names.iter().map(String::as_str));
+                problems.unknown(
+                    object.place,
+                    &name,
+                    &host,
+                    "a robot to share the pose of",
+                    names.iter().map(String::as_str),
+                );
                 continue;
             };
             let mut sensors = body.take("sensors").unwrap_or_default();
@@ -315,7 +326,9 @@ fn place_robots(
                 break;
             }
             let before = problems.list().len();
-            let Some(cohort) = builder.cohort(own.as_ref().unwrap_or(&whole), &first, i, &path, problems) else { break };
+            let Some(cohort) = builder.cohort(own.as_ref().unwrap_or(&whole), &first, i, &path, problems) else {
+                break;
+            };
             robots.push(placement(name, cohort, pose, own.as_ref(), &first));
             if problems.list().len() > before {
                 break;
@@ -475,11 +488,9 @@ fn check_expect(expect: &[(ExpectText, Place)], robots: &[Placement], problems: 
 pub fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
-        Some((head, tail)) => {
-            name.strip_prefix(head).is_some_and(|rest| (0..=rest.len()).any(|at| {
-                rest.is_char_boundary(at) && matches(tail, &rest[at..])
-            }))
-        }
+        Some((head, tail)) => name
+            .strip_prefix(head)
+            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(tail, &rest[at..]))),
     }
 }
 

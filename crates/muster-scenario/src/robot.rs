@@ -239,8 +239,7 @@ impl RobotBuilder {
             .enumerate()
             .map(|(at, block)| {
                 let path = format!("{path}.modifiers[{at}]");
-                let (kind, made) =
-                    make(self.registry.modifiers, "a modifier", &block.0, &path, &["kind"], problems)?;
+                let (kind, made) = make(self.registry.modifiers, "a modifier", &block.0, &path, &["kind"], problems)?;
                 let modifier = made?;
                 if let Err(expected) = modifier.check(fields) {
                     let place = if block.0.place.line > 0 { block.0.place } else { node.place };
@@ -262,12 +261,7 @@ impl RobotBuilder {
             waiting.retain(|(name, frame)| {
                 let parent = frame.parent.as_ref().map(|parent| frames.iter().position(|known| known.name == *parent));
                 let Some(parent) = parent.map_or(Some(None), |found| found.map(Some)) else { return true };
-                frames.push(Frame {
-                    name: name.clone(),
-                    parent,
-                    pose: at_pose(&frame.at),
-                    joint: joint_of(frame),
-                });
+                frames.push(Frame { name: name.clone(), parent, pose: at_pose(&frame.at), joint: joint_of(frame) });
                 false
             });
             if waiting.len() == before {
@@ -293,7 +287,8 @@ impl RobotBuilder {
                     let path = below(&reading.path, &slot.name);
                     let names: Vec<&str> = inputs.iter().map(|input| input.name).collect();
                     let found = format!("{:?}, which commands {wanted}", slot.kind);
-                    let expected = format!("a driver for motion {:?} (inputs: {})", blueprint.motion_kind, names.join(", "));
+                    let expected =
+                        format!("a driver for motion {:?} (inputs: {})", blueprint.motion_kind, names.join(", "));
                     reading.problems.error(place, &path, found, expected);
                     fits = false;
                 }
@@ -335,7 +330,8 @@ impl RobotBuilder {
                         Some(found) => format!("sensor {:?} of kind {:?}", wanted.path, found.kind),
                         None => format!("no sensor {:?}", wanted.path),
                     };
-                    let expected = format!("a sensor {:?} of kind {:?} for driver {:?}", wanted.path, wanted.kind, slot.kind);
+                    let expected =
+                        format!("a sensor {:?} of kind {:?} for driver {:?}", wanted.path, wanted.kind, slot.kind);
                     problems.error(place, &path, what, expected);
                 }
             }

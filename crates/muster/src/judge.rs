@@ -4,11 +4,11 @@
 //! at the tick they begin. Judging never changes results.
 
 use glam::DVec3;
+use muster_core::Other;
 use muster_core::expression::{Argument, Expression};
 use muster_core::grid::Grid;
 use muster_core::time::SimTime;
 use muster_core::world::World;
-use muster_core::Other;
 use muster_models::drivers::status;
 use muster_scenario::build::matches;
 use muster_scenario::text::{ExpectText, That};
@@ -72,7 +72,12 @@ impl Judge {
                 text: text.clone(),
             }
         };
-        Self { cases: expectations.map(case).collect(), failures: Vec::new(), measured: Vec::new(), grid: Grid::default() }
+        Self {
+            cases: expectations.map(case).collect(),
+            failures: Vec::new(),
+            measured: Vec::new(),
+            grid: Grid::default(),
+        }
     }
 
     /// The next time at which something must be judged.

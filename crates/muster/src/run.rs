@@ -108,7 +108,12 @@ const TELL_EVERY_NS: u64 = 200_000_000;
 const TELL_LATE_EVERY_NS: u64 = 1_000_000_000;
 
 /// Runs a simulation.
-pub fn run(sim: &mut Simulation, options: &RunOptions, stop: &AtomicBool, watcher: &mut dyn Watcher) -> (Report, Ended) {
+pub fn run(
+    sim: &mut Simulation,
+    options: &RunOptions,
+    stop: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> (Report, Ended) {
     let start = sim.world().time();
     let end = start + options.span;
     let mut judge = Judge::new(sim.scenario().expect.iter().map(|(text, _)| text), end);

@@ -113,12 +113,15 @@ impl Simulation {
             .map_err(|error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") })?;
         let asynchronous = setup.asynchronous.unwrap_or(scenario.run.asynchronous);
         let threading = threading(threads, &scenario.model).map_err(|error| LoadError::plain("threads", error))?;
-        let looks_later = scenario.model.robots.iter().any(|robot| {
-            robot.cohort.blueprint.sensors.iter().any(|slot| slot.latency > SimTime::ZERO)
-        });
+        let looks_later = scenario
+            .model
+            .robots
+            .iter()
+            .any(|robot| robot.cohort.blueprint.sensors.iter().any(|slot| slot.latency > SimTime::ZERO));
         let background: Box<dyn Background<LookJob>> = match asynchronous {
             Async::Events | Async::Both if looks_later => Box::new(
-                Worker::new("async-events", BACKGROUND_CAPACITY).map_err(|error| LoadError::plain("a thread", error))?,
+                Worker::new("async-events", BACKGROUND_CAPACITY)
+                    .map_err(|error| LoadError::plain("a thread", error))?,
             ),
             _ => Box::new(Inline::default()),
         };

@@ -161,9 +161,10 @@ impl Messenger {
         while let Some(done) = self.background.finish_if_done() {
             self.spare.push(done);
         }
-        let mut message = self.spare.pop().unwrap_or_else(|| {
-            Box::new(Message { batch: Batch::default(), sinks: Arc::clone(&self.sinks) })
-        });
+        let mut message = self
+            .spare
+            .pop()
+            .unwrap_or_else(|| Box::new(Message { batch: Batch::default(), sinks: Arc::clone(&self.sinks) }));
         message.batch.time = now;
         message.batch.states = due.then(|| world.snapshot());
         message.batch.directory = Arc::clone(&self.directory.1);

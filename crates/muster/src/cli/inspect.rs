@@ -81,8 +81,10 @@ fn robot_json(sim: &Simulation, robot: &Robot) -> Value {
         })
         .collect();
     let properties = sim.world().properties_of(&robot.name).unwrap_or_default();
-    let properties: serde_json::Map<String, Value> =
-        properties.into_iter().map(|shown| (shown.path[robot.name.len() + 1..].to_owned(), shown_json(&shown))).collect();
+    let properties: serde_json::Map<String, Value> = properties
+        .into_iter()
+        .map(|shown| (shown.path[robot.name.len() + 1..].to_owned(), shown_json(&shown)))
+        .collect();
     json!({ "name": robot.name, "kind": blueprint.kind, "motion": blueprint.motion_kind,
             "rate_hz": blueprint.rate.hz(), "sensors": sensors, "properties": properties })
 }

@@ -170,7 +170,9 @@ mod tests {
 
     #[test]
     fn durations_have_units() {
-        for (text, expected_ms) in [("10s", 10_000), ("500ms", 500), ("2min", 120_000), ("1.5", 1500), ("1h", 3_600_000)] {
+        for (text, expected_ms) in
+            [("10s", 10_000), ("500ms", 500), ("2min", 120_000), ("1.5", 1500), ("1h", 3_600_000)]
+        {
             assert_eq!(duration(text).unwrap().as_millis(), expected_ms, "{text}");
         }
         for text in ["", "s", "10 parsecs", "-3s", "nan", "1e400s"] {

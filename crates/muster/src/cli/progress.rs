@@ -85,7 +85,10 @@ pub(crate) fn summary(report: &Report) {
     let mut row = |name: &str, value: String| _ = table.add_row(vec![Cell::new(name), Cell::new(value)]);
     row("simulated", format!("{:.3} s in {:.3} s ({})", report.sim_time_s, report.wall_time_s, report.ended));
     row("real-time factor", format!("{:.2}", report.rtf()));
-    row("robots", format!("{} on {} thread{}", report.robots, report.threads, if report.threads == 1 { "" } else { "s" }));
+    row(
+        "robots",
+        format!("{} on {} thread{}", report.robots, report.threads, if report.threads == 1 { "" } else { "s" }),
+    );
     row("robot ticks", format!("{} in {} windows", grouped(report.ticks), grouped(report.windows)));
     let (p50, p99) = (windows.quantile_us(0.5), windows.quantile_us(0.99));
     row("window", format!("p50 {}, p99 {}, max {}", micros(p50), micros(p99), micros(windows.max_us())));

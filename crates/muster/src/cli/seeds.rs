@@ -87,7 +87,9 @@ fn conclude(outcomes: BTreeMap<u64, Outcome>, flags: &RunFlags) -> u8 {
 }
 
 fn print_spread(reports: &[(u64, Report, Ended)], passed: usize) {
-    for (seed, report, ended) in reports.iter().filter(|(_, report, ended)| *ended != Ended::Finished || !report.failures.is_empty()).take(20) {
+    for (seed, report, ended) in
+        reports.iter().filter(|(_, report, ended)| *ended != Ended::Finished || !report.failures.is_empty()).take(20)
+    {
         let why = report.failures.first().map_or_else(|| format!("{ended:?}"), ToString::to_string);
         println!("seed {seed}: {why}");
     }

@@ -128,6 +128,7 @@ pub struct World {
     radii_m: Vec<f64>,
     publics: Vec<Public>,
     snapshots: Vec<Arc<Snapshot>>,
+    #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
     spare_jobs: Vec<Box<LookJob>>,
     flying: usize,
     listeners: Vec<(u32, u32, u32)>,

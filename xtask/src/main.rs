@@ -36,9 +36,12 @@ fn report(problems: Vec<String>) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", problems.join("\n  "))) }
 }
 
+/// A name, the arguments of cargo, and variables set for it.
+type Step = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+
 /// What CI checks, cheapest first.
 fn test() -> Result<(), String> {
-    let steps: [(&str, &[&str], &[(&str, &str)]); 4] = [
+    let steps: [Step; 4] = [
         ("format", &["fmt", "--all", "--check"], &[]),
         ("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[]),
         ("docs", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")]),

@@ -251,7 +251,7 @@ impl World {
             simd: self.options.simd,
             logic_after_physics: self.model.logic_after_physics,
         };
-        let pays = executor.always_spread() || (executor.threads() > 1 && self.live_ns > PARALLEL_FROM_NS);
+        let pays = uses_threads(executor, self.live_ns);
         self.coupling.live(chunks, end, &around, pays.then_some(executor));
         for chunk in self.state.chunks.iter_mut().flatten() {
             chunk.promote(end);
@@ -743,6 +743,11 @@ impl World {
         self.state.chunks.iter().flatten().map(|chunk| chunk.touches).sum()
     }
 
+    /// Whether the next window will run on the threads of this executor, as far as its cost is known.
+    pub fn uses_threads<E: Executor>(&self, executor: &E) -> bool {
+        uses_threads(executor, self.live_ns)
+    }
+
     /// Windows so far.
     pub fn windows(&self) -> u64 {
         self.state.windows
@@ -762,6 +767,10 @@ impl World {
             _ => self.state.chunk(robot.chunk).map_or(0, |chunk| chunk.samples(sensor)),
         }
     }
+}
+
+fn uses_threads<E: Executor>(executor: &E, live_ns: f64) -> bool {
+    executor.always_spread() || (executor.threads() > 1 && live_ns > PARALLEL_FROM_NS)
 }
 
 /// Copies every robot into a snapshot.

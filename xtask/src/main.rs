@@ -2,9 +2,11 @@
 //!
 //! - `cargo xtask test`: everything CI checks: format, lints, docs, tidiness, all tests
 //! - `cargo xtask tidy`: layers, map of folders, conformance table, leftovers
+//! - `cargo xtask reference`: docs/reference.md, from the same tables that read scenarios
 //! - `cargo xtask picture`: the picture in the README, from a run of the demo
 
 mod picture;
+mod reference;
 mod tidy;
 
 use std::path::PathBuf;
@@ -15,8 +17,9 @@ fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         Some("test") => test(),
         Some("tidy") => report(tidy::check(&root())),
+        Some("reference") => reference::write(&root().join("docs/reference.md")),
         Some("picture") => picture::draw(&root().join("docs/fleet.svg")),
-        _ => Err("found no chore, expected one of test, tidy, picture".to_owned()),
+        _ => Err("found no chore, expected one of test, tidy, reference, picture".to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -10,6 +10,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     problems.extend(map_of_folders(root));
     problems.extend(conformance(root));
     problems.extend(leftovers(root));
+    problems.extend(reference(root));
     problems
 }
 
@@ -77,6 +78,12 @@ fn missing_test(root: &Path, test: &str) -> Option<String> {
     let function = name.rsplit("::").next().unwrap_or(name);
     let found = source.contains(&format!("fn {function}(")) || (function == "doc" && source.contains("compile_fail"));
     (!found).then(|| format!("docs/conformance.md names {test}, which does not exist"))
+}
+
+/// The reference page says what the tables say.
+fn reference(root: &Path) -> Option<String> {
+    let page = fs::read_to_string(root.join("docs/reference.md")).unwrap_or_default();
+    (page != crate::reference::text()).then(|| "docs/reference.md is stale: run cargo xtask reference".to_owned())
 }
 
 /// Nothing is left for later without saying where.

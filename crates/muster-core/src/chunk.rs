@@ -86,6 +86,8 @@ pub(crate) struct Lanes {
     /// End of the last tick.
     pub(crate) now: SimTime,
     pub(crate) tick: Ticker,
+    /// True if the drivers of the tick under way were called.
+    decided: bool,
     drivers: Vec<Ticker>,
     sensors: Vec<SensorClock>,
     driver_streams: Vec<[u64; LANES]>,
@@ -162,6 +164,15 @@ impl Chunk {
         while self.lanes.tick.next <= end {
             self.lanes.live(&self.cohort, around);
         }
+        self.decide_before(end, around);
+    }
+
+    /// Calls the drivers of a tick that began before `end` and ends after it: what becomes visible at `end` or later is
+    /// not for them, wherever windows end.
+    pub(crate) fn decide_before(&mut self, end: SimTime, around: &Surroundings<'_>) {
+        if self.lanes.now < end {
+            self.lanes.decide(&self.cohort, around);
+        }
     }
 
     /// One tick: control, act, move, feel.
@@ -204,6 +215,7 @@ impl Lanes {
             int: vec![[0; LANES]; layout.integers],
             now,
             tick: Ticker::after(blueprint.rate, SimTime::ZERO, now),
+            decided: false,
             drivers: Vec::new(),
             sensors: Vec::new(),
             driver_streams: vec![[0; LANES]; drivers],
@@ -231,15 +243,22 @@ impl Lanes {
         lanes
     }
 
-    /// Puts tickers to the first events after `now` (for drivers: at or after).
+    /// Puts tickers to where they would stand had the chunk been there from the beginning, so that it does not matter
+    /// whether a robot joins other robots or is the first.
     fn schedule(&mut self, cohort: &Cohort, now: SimTime) {
         let blueprint = &cohort.blueprint;
-        self.now = now;
         self.tick = Ticker::after(blueprint.rate, SimTime::ZERO, now);
-        let driver = |slot: &crate::model::DriverSlot| Ticker::at_or_after(slot.rate, SimTime::ZERO, now);
+        let ended = self.tick.index - 1;
+        self.now = blueprint.rate.time_of(ended);
+        self.decided = self.now < now;
+        let driver = |slot: &crate::model::DriverSlot| match (self.decided, ended) {
+            (true, _) => Ticker::after(slot.rate, SimTime::ZERO, self.now),
+            (false, 0) => Ticker::at_or_after(slot.rate, SimTime::ZERO, self.now),
+            (false, _) => Ticker::after(slot.rate, SimTime::ZERO, blueprint.rate.time_of(ended - 1)),
+        };
         self.drivers = blueprint.drivers.iter().map(driver).collect();
         let sensor = |slot: &crate::model::SensorSlot| SensorClock {
-            ticker: Ticker::after(slot.rate, slot.phase, now),
+            ticker: Ticker::after(slot.rate, slot.phase, self.now),
             next_visible: SimTime::NEVER,
             samples: 0,
         };
@@ -334,19 +353,25 @@ impl Lanes {
     /// One tick: control, act, move, feel.
     fn live(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
         if self.len > 0 {
-            let start = self.now;
-            self.promote(cohort, start);
-            if !(around.logic_after_physics && start == SimTime::ZERO) {
-                self.drive(cohort, start, around);
-            }
+            self.decide(cohort, around);
             self.advance(cohort, around);
         }
         self.now = self.tick.next;
+        self.decided = false;
         self.tick.advance(cohort.blueprint.rate);
         if self.len > 0 {
+            self.promote(cohort, self.now);
             self.feel(cohort, around);
         }
         self.robot_ticks += self.len as u64;
+    }
+
+    /// Calls the drivers that are due at the start of the tick, once.
+    fn decide(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
+        if !self.decided && !(around.logic_after_physics && self.now == SimTime::ZERO) {
+            self.drive(cohort, self.now, around);
+        }
+        self.decided = true;
     }
 
     fn lanes(&self) -> usize {
@@ -363,7 +388,7 @@ impl Lanes {
                 let columns = &cohort.layout.drivers[index];
                 let mut control = self.control(cohort, index, columns, due, call, around);
                 let outcome = catch_unwind(AssertUnwindSafe(|| slot.driver.control(&mut control)));
-                let (lane, left) = (control.current, control.due);
+                let (lane, left) = (control.current, control.due & !(1 << control.current));
                 due = match outcome {
                     Ok(()) => 0,
                     Err(panic) => {
@@ -403,7 +428,8 @@ impl Lanes {
             streams: self.driver_streams[index],
             simd: around.simd,
             due,
-            current: 0,
+            // whoever panics before asking for a lane fails on the first
+            current: due.trailing_zeros() as usize % LANES,
             readings: Readings {
                 wires: &columns.wires,
                 columns: sensors,
@@ -657,7 +683,7 @@ impl Lanes {
         }
         if columns.ring_len == 0 {
             let heard = self.listened[index] & !lost;
-            self.speak(cohort, index, sample, heard);
+            self.speak(cohort, index, heard);
         }
     }
 
@@ -690,20 +716,22 @@ impl Lanes {
     }
 
     /// Tells those outside who listen that a sample became visible.
-    fn speak(&mut self, cohort: &Cohort, index: usize, sample: u64, heard: u32) {
+    fn speak(&mut self, cohort: &Cohort, index: usize, heard: u32) {
         if heard == 0 {
             return;
         }
-        let columns = &cohort.layout.sensors[index];
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         for lane in (0..self.len).filter(|lane| heard & (1 << lane) != 0) {
+            let stamp = SimTime::from_ns(self.int[columns.stamp][lane] as u64);
             let first = self.spoken_values.len() as u32;
             let sample_columns = &self.real[columns.sample.0..columns.sample.1];
             self.spoken_values.extend(sample_columns.iter().map(|column| column[lane]));
             self.spoken.push(Spoken {
-                stamp: SimTime::from_ns(self.int[columns.stamp][lane] as u64),
+                stamp,
                 robot: self.robots[lane],
                 sensor: index as u32,
-                index: sample,
+                // the last event of its lattice by then
+                index: slot.rate.first_after(stamp - slot.phase) - 1,
                 first,
                 len: sample_columns.len() as u32,
             });
@@ -745,8 +773,7 @@ impl Lanes {
             heard |= 1 << lane;
         }
         self.sensors[index].next_visible = SimTime::from_ns(next as u64);
-        let sample = self.sensors[index].ticker.index;
-        self.speak(cohort, index, sample, heard & self.listened[index]);
+        self.speak(cohort, index, heard & self.listened[index]);
     }
 
     /// How many samples a sensor of one robot has made so far.

@@ -365,6 +365,7 @@ impl Group {
             }
             self.meet(time);
         }
+        self.chunks.iter_mut().for_each(|chunk| chunk.decide_before(end, around));
     }
 
     /// The same on all threads: one fork-join a tick.
@@ -377,6 +378,7 @@ impl Group {
             });
             self.meet(time);
         }
+        executor.for_each_mut(&mut self.chunks, &|_, chunk: &mut Box<Chunk>| chunk.decide_before(end, around));
     }
 
     fn next_tick(&self, end: SimTime) -> Option<SimTime> {

@@ -111,6 +111,10 @@ pub(crate) struct Lanes {
     pub(crate) spoken_values: Vec<f64>,
     fresh: Vec<Column>,
     values: Vec<f64>,
+    /// Room for what is put back: columns of isolated lanes, of jointed sensors, positions of joints.
+    frozen: Vec<Column>,
+    jointed: Vec<Column>,
+    joints: Vec<f64>,
     pub(crate) robot_ticks: u64,
     /// Contacts felt, robot by robot and tick by tick.
     pub(crate) touches: u64,
@@ -233,6 +237,9 @@ impl Lanes {
             spoken_values: Vec::new(),
             fresh: vec![[0.0; LANES]; most_fields.unwrap_or(0)],
             values: vec![0.0; most_fields.unwrap_or(0)],
+            frozen: Vec::new(),
+            jointed: Vec::new(),
+            joints: Vec::new(),
             robot_ticks: 0,
             touches: 0,
         };
@@ -459,7 +466,7 @@ impl Lanes {
             self.meet_obstacles(cohort, around.environment);
         }
         self.guard(cohort, &before, dt_s, around.simd);
-        self.restore_isolated(cohort, &frozen);
+        self.restore_isolated(frozen);
     }
 
     fn blow(&mut self, cohort: &Cohort, lanes: usize, dt_s: f64, around: &Surroundings<'_>) {
@@ -551,21 +558,21 @@ impl Lanes {
         self.faults.push(Fault { time, robot: self.robots[lane], what });
     }
 
-    /// The columns of isolated lanes, to be put back after a move; empty (and free) while all are well.
-    fn keep_isolated(&self, cohort: &Cohort) -> Vec<Column> {
-        match self.isolated {
-            0 => Vec::new(),
-            _ => self.real[..cohort.layout.motion_end].to_vec(),
+    /// Keeps the columns of isolated lanes, to be put back after a move; says which lanes these are.
+    fn keep_isolated(&mut self, cohort: &Cohort) -> u32 {
+        if self.isolated != 0 {
+            self.frozen.clear();
+            self.frozen.extend_from_slice(&self.real[..cohort.layout.motion_end]);
         }
+        self.isolated
     }
 
-    fn restore_isolated(&mut self, cohort: &Cohort, frozen: &[Column]) {
-        let was_isolated = frozen.len() == cohort.layout.motion_end;
-        for lane in (0..self.len).filter(|lane| was_isolated && self.isolated & (1 << lane) != 0) {
-            for (column, old) in self.real.iter_mut().zip(frozen) {
+    fn restore_isolated(&mut self, frozen: u32) {
+        for lane in (0..self.len).filter(|lane| frozen & (1 << lane) != 0) {
+            for (column, old) in self.real.iter_mut().zip(&self.frozen) {
                 column[lane] = old[lane];
             }
-            for column in &mut self.real[body::VELOCITY..body::PUSH] {
+            for column in &mut self.real[body::VELOCITY..body::SETPOINT_MODE] {
                 column[lane] = 0.0;
             }
         }
@@ -634,11 +641,17 @@ impl Lanes {
         let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         let (Sense::Own(feel), Some(frame)) = (slot.sensor.sense(), slot.frame) else { return };
         let (first, end) = columns.state;
-        let before = self.real[first..end].to_vec();
-        let (mut states, mut samples) = (before.clone(), fresh.to_vec());
+        let count = end - first;
+        let (mut room, mut joints) = (std::mem::take(&mut self.jointed), std::mem::take(&mut self.joints));
+        room.clear();
+        room.extend_from_slice(&self.real[first..end]);
+        room.extend_from_slice(&self.real[first..end]);
+        room.extend_from_slice(fresh);
+        let (before, kept) = room.split_at_mut(count);
+        let (states, samples) = kept.split_at_mut(count);
         for lane in 0..self.len {
-            self.real[first..end].copy_from_slice(&before);
-            let joints = joint_positions(cohort, &self.real, lane);
+            self.real[first..end].copy_from_slice(before);
+            joint_positions(cohort, &self.real, lane, &mut joints);
             let mount = body_from_frame(&cohort.blueprint.frames, &joints, frame).then(&slot.mount);
             let mut measure = self.measure(cohort, index, columns, sample, fresh, around);
             measure.mount = &mount;
@@ -646,8 +659,9 @@ impl Lanes {
             states.iter_mut().zip(&self.real[first..end]).for_each(|(kept, column)| kept[lane] = column[lane]);
             samples.iter_mut().zip(fresh.iter()).for_each(|(kept, column)| kept[lane] = column[lane]);
         }
-        self.real[first..end].copy_from_slice(&states);
-        fresh.copy_from_slice(&samples);
+        self.real[first..end].copy_from_slice(states);
+        fresh.copy_from_slice(samples);
+        (self.jointed, self.joints) = (room, joints);
     }
 
     /// Sends a fresh sample through the modifiers and makes it visible, now or after its latency.
@@ -783,7 +797,7 @@ impl Lanes {
 }
 
 /// The position of every frame's joint on one robot; 0 for fixed frames.
-pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize) -> Vec<f64> {
+pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize, positions: &mut Vec<f64>) {
     let mut next = cohort.layout.joints.0;
     let position = |frame: &Frame| match frame.joint {
         Joint::Fixed => 0.0,
@@ -792,7 +806,8 @@ pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize) -> 
             real[next - 1][lane]
         }
     };
-    cohort.blueprint.frames.iter().map(position).collect()
+    positions.clear();
+    positions.extend(cohort.blueprint.frames.iter().map(position));
 }
 
 /// Memory of a modifier on the stack: at most sixteen numbers.

@@ -291,7 +291,8 @@ impl World {
             position_m: body::vec3(&chunk.real, body::POSITION, lane),
             orientation: body::orientation(&chunk.real, lane),
         };
-        let positions = joint_positions(&robot.cohort, &chunk.real, lane);
+        let mut positions = Vec::new();
+        joint_positions(&robot.cohort, &chunk.real, lane, &mut positions);
         Some(body_pose.then(&crate::model::body_from_frame(frames, &positions, at)))
     }
 

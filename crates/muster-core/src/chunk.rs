@@ -189,6 +189,19 @@ impl Chunk {
         self.lanes.promote(&self.cohort, now);
     }
 
+    /// Looks again for pushes to take and samples to make visible: a robot with some of its own came.
+    pub(crate) fn expect_carried(&mut self) {
+        self.lanes.pushed = true;
+        self.lanes.sensors.iter_mut().for_each(|clock| clock.next_visible = SimTime::ZERO);
+    }
+
+    /// Takes a robot out of the simulation.
+    pub(crate) fn isolate(&mut self, lane: usize, time: SimTime, what: String) {
+        if self.lanes.isolated & (1 << lane) == 0 {
+            self.lanes.isolate(&self.cohort, lane, time, what);
+        }
+    }
+
     /// Counts a contact of a robot.
     pub(crate) fn note_contact(&mut self, lane: usize, time: SimTime, with: Other) {
         self.lanes.note_contact(&self.cohort, lane, time, with);
@@ -394,13 +407,12 @@ impl Lanes {
             while due != 0 {
                 let columns = &cohort.layout.drivers[index];
                 let mut control = self.control(cohort, index, columns, due, call, around);
-                let outcome = catch_unwind(AssertUnwindSafe(|| slot.driver.control(&mut control)));
+                let outcome = attempt(|| slot.driver.control(&mut control));
                 let (lane, left) = (control.current, control.due & !(1 << control.current));
                 due = match outcome {
-                    Ok(()) => 0,
-                    Err(panic) => {
-                        let what = format!("{} {:?} panicked: {}", slot.name, slot.kind, panic_text(&*panic));
-                        self.isolate(cohort, lane, now, what);
+                    None => 0,
+                    Some(panic) => {
+                        self.isolate(cohort, lane, now, format!("{} {:?} {panic}", slot.name, slot.kind));
                         left
                     }
                 };
@@ -461,7 +473,10 @@ impl Lanes {
         }
         self.blow(cohort, lanes, dt_s, around);
         let tick = Tick { dt_s, time: self.tick.next, environment: around.environment, simd: around.simd };
-        cohort.blueprint.motion.advance(&mut self.real[..cohort.layout.motion_end], lanes, &tick);
+        let columns = &mut self.real[..cohort.layout.motion_end];
+        if let Some(panic) = attempt(|| cohort.blueprint.motion.advance(columns, lanes, &tick)) {
+            self.isolate_all(cohort, self.tick.next, &format!("motion {:?} {panic}", cohort.blueprint.motion_kind));
+        }
         if !self.near.is_empty() {
             self.meet_obstacles(cohort, around.environment);
         }
@@ -558,6 +573,13 @@ impl Lanes {
         self.faults.push(Fault { time, robot: self.robots[lane], what });
     }
 
+    /// Takes all robots out of the simulation: what serves a chunk at once fails for all of it.
+    fn isolate_all(&mut self, cohort: &Cohort, time: SimTime, what: &str) {
+        for lane in (0..self.len).filter(|lane| self.isolated & (1 << lane) == 0).collect::<Vec<_>>() {
+            self.isolate(cohort, lane, time, what.to_owned());
+        }
+    }
+
     /// Keeps the columns of isolated lanes, to be put back after a move; says which lanes these are.
     fn keep_isolated(&mut self, cohort: &Cohort) -> u32 {
         if self.isolated != 0 {
@@ -590,13 +612,18 @@ impl Lanes {
             let Some(sample) = self.sensors[index].ticker.take_due(slot.rate, now) else { continue };
             self.sensors[index].samples += 1;
             let Sense::Own(feel) = slot.sensor.sense() else { continue };
-            let mut fresh = std::mem::take(&mut self.fresh);
-            if columns.jointed {
-                self.measure_jointed(cohort, index, sample, &mut fresh, around);
-            } else {
-                feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around));
+            if self.isolated.count_ones() as usize == self.len {
+                continue;
             }
-            self.keep_sample(cohort, index, sample, &mut fresh);
+            let mut fresh = std::mem::take(&mut self.fresh);
+            let panic = attempt(|| match columns.jointed {
+                true => self.measure_jointed(cohort, index, sample, &mut fresh, around),
+                false => feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around)),
+            });
+            match panic {
+                None => self.keep_sample(cohort, index, sample, &mut fresh),
+                Some(panic) => self.isolate_all(cohort, now, &format!("sensor {:?} {panic}", slot.name)),
+            }
             self.fresh = fresh;
         }
     }
@@ -671,7 +698,12 @@ impl Lanes {
         let mut lost = 0_u32;
         if !slot.modifiers.is_empty() {
             for lane in 0..self.len {
-                lost |= u32::from(!self.modify(cohort, index, sample, fresh, lane)) << lane;
+                let mut kept = false;
+                let well = self.isolated & (1 << lane) == 0;
+                if well && let Some(panic) = attempt(|| kept = self.modify(cohort, index, sample, fresh, lane)) {
+                    self.isolate(cohort, lane, self.now, format!("a modifier of sensor {:?} {panic}", slot.name));
+                }
+                lost |= u32::from(!kept) << lane;
             }
         }
         let stamp_ns = self.now.ns() as i64;
@@ -883,6 +915,11 @@ fn slow_down(columns: &mut [Column], before: &Before, lane: usize, (speed_max_mp
     body::set_vec3(columns, body::POSITION, lane, old + step.clamp_length_max(speed_max_mps * dt_s));
     body::set_vec3(columns, body::VELOCITY, lane, velocity);
     body::set_vec3(columns, body::ACCELERATION, lane, acceleration);
+}
+
+/// Does what a component wants done; says how it panicked, if it did.
+pub(crate) fn attempt(work: impl FnOnce()) -> Option<String> {
+    catch_unwind(AssertUnwindSafe(work)).err().map(|panic| format!("panicked: {}", panic_text(&*panic)))
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -187,6 +187,7 @@ impl World {
 
     fn write(&mut self, robot: u32, bank: Bank, first: usize, values: &[f64]) {
         if let Some((chunk, lane)) = self.state_mut().place_of_mut(robot) {
+            chunk.expect_carried();
             for (offset, &value) in values.iter().enumerate() {
                 match bank {
                     Bank::Real => chunk.real[first + offset][lane] = value,

@@ -366,6 +366,7 @@ impl Group {
             }
             self.meet(time);
         }
+        self.chunks.iter_mut().for_each(|chunk| chunk.decide_before(end, around));
     }
 
     /// The same on all threads: one fork-join a tick.
@@ -378,6 +379,7 @@ impl Group {
             });
             self.meet(time);
         }
+        executor.for_each_mut(&mut self.chunks, &|_, chunk: &mut Box<Chunk>| chunk.decide_before(end, around));
     }
 
     fn next_tick(&self, end: SimTime) -> Option<SimTime> {

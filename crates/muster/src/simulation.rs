@@ -191,11 +191,13 @@ impl Simulation {
     /// Goes back to a saved state.
     pub fn restore(&mut self, state: &State) {
         self.world.restore(state, &mut *self.background);
+        self.messenger.rewind(&mut self.world);
     }
 
     /// Goes back to the beginning.
     pub fn reset(&mut self) {
         self.world.restore(&self.initial, &mut *self.background);
+        self.messenger.rewind(&mut self.world);
     }
 
     /// The world.

@@ -113,6 +113,17 @@ impl Messenger {
         self.directory = (world.generation(), Arc::new(directory(world)));
     }
 
+    /// Time or robots changed from outside: listens to who is there now, and publishes states from now on.
+    pub(crate) fn rewind(&mut self, world: &mut World) {
+        self.note_start(world);
+        for pattern in &self.patterns {
+            listen(world, pattern);
+        }
+        if let Some((rate, ticker)) = &mut self.states {
+            *ticker = Ticker::after(*rate, SimTime::ZERO, world.time());
+        }
+    }
+
     /// Adds a sink; the first one starts the thread, if delivery is asynchronous.
     pub(crate) fn add(&mut self, sink: Box<dyn Sink>, world: &mut World) -> Result<(), String> {
         if self.asynchronous && !self.threaded {
@@ -125,7 +136,10 @@ impl Messenger {
             return Err(format!("found no sensor {unheard:?}, expected robot.sensor"));
         }
         self.patterns.extend(patterns);
-        self.wants_states |= sink.states();
+        if sink.states() && !self.wants_states {
+            self.wants_states = true;
+            self.rewind(world);
+        }
         self.any = true;
         self.sinks.lock().unwrap_or_else(PoisonError::into_inner).push(sink);
         Ok(())
@@ -159,7 +173,8 @@ impl Messenger {
         if !due && world.heard().is_empty() {
             return;
         }
-        while let Some(done) = self.background.finish_if_done() {
+        while let Some(mut done) = self.background.finish_if_done() {
+            done.batch.states = None;
             self.spare.push(done);
         }
         let mut message = self

@@ -7,9 +7,7 @@ use crate::board::Board;
 use crate::component::{Blow, Control, Measure, Pose, Readings, Sample, Sense, Tick};
 use crate::contact;
 use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
-use crate::model::{
-    Cohort, DriverColumns, Environment, Frame, Joint, SensorColumns, body_from_frame, integers,
-};
+use crate::model::{Cohort, Environment, Frame, Joint, body_from_frame, integers};
 use crate::random;
 use crate::simd::Simd;
 use crate::time::{SimTime, Ticker};
@@ -67,9 +65,17 @@ pub(crate) struct Spoken {
     pub(crate) len: u32,
 }
 
+/// Robots of one cohort that tick together.
 #[derive(Clone)]
 pub(crate) struct Chunk {
     pub(crate) cohort: Arc<Cohort>,
+    lanes: Lanes,
+}
+
+/// Everything of a chunk that changes. Apart from the cohort, so that living can borrow both at once: counting
+/// references at every tick would make threads fight for the counter.
+#[derive(Clone)]
+pub(crate) struct Lanes {
     pub(crate) len: usize,
     /// Roster number of each lane.
     pub(crate) robots: [u32; LANES],
@@ -80,6 +86,8 @@ pub(crate) struct Chunk {
     /// End of the last tick.
     pub(crate) now: SimTime,
     pub(crate) tick: Ticker,
+    /// True if the drivers of the tick under way were called.
+    decided: bool,
     drivers: Vec<Ticker>,
     sensors: Vec<SensorClock>,
     driver_streams: Vec<[u64; LANES]>,
@@ -103,6 +111,10 @@ pub(crate) struct Chunk {
     pub(crate) spoken_values: Vec<f64>,
     fresh: Vec<Column>,
     values: Vec<f64>,
+    /// Room for what is put back: columns of isolated lanes, of jointed sensors, positions of joints.
+    frozen: Vec<Column>,
+    jointed: Vec<Column>,
+    joints: Vec<f64>,
     pub(crate) robot_ticks: u64,
     /// Contacts felt, robot by robot and tick by tick.
     pub(crate) touches: u64,
@@ -120,17 +132,100 @@ struct SensorClock {
 /// The pose columns before a move: to bound it, to measure acceleration, to undo it.
 type Before = [Column; body::ANGULAR_VELOCITY];
 
-const WIND_STREAM: u64 = 0x77_69_6e_64;
+/// Which stream of a robot drives the gusts around it.
+const WIND_STREAM: u64 = 0x0077_696e_6400;
+
+impl std::ops::Deref for Chunk {
+    type Target = Lanes;
+
+    fn deref(&self) -> &Lanes {
+        &self.lanes
+    }
+}
+
+impl std::ops::DerefMut for Chunk {
+    fn deref_mut(&mut self) -> &mut Lanes {
+        &mut self.lanes
+    }
+}
 
 impl Chunk {
     pub(crate) fn new(cohort: Arc<Cohort>, now: SimTime) -> Self {
+        Self { lanes: Lanes::new(&cohort, now), cohort }
+    }
+
+    /// Adds a robot; `key` is its identity mixed with the seed.
+    pub(crate) fn add(&mut self, robot: u32, key: u64, start: &Start) -> usize {
+        self.lanes.add(&self.cohort, robot, key, start)
+    }
+
+    /// Starts drivers and sensors of a robot whose subscriptions are wired.
+    pub(crate) fn start(&mut self, lane: usize, home: Pose, around: &Surroundings<'_>) {
+        self.lanes.start(&self.cohort, lane, home, around);
+    }
+
+    /// All ticks that end at or before `end`, for robots that can touch no other.
+    pub(crate) fn live_until(&mut self, end: SimTime, around: &Surroundings<'_>) {
+        while self.lanes.tick.next <= end {
+            self.lanes.live(&self.cohort, around);
+        }
+        self.decide_before(end, around);
+    }
+
+    /// Calls the drivers of a tick that began before `end` and ends after it: what becomes visible at `end` or later is
+    /// not for them, wherever windows end.
+    pub(crate) fn decide_before(&mut self, end: SimTime, around: &Surroundings<'_>) {
+        if self.lanes.now < end {
+            self.lanes.decide(&self.cohort, around);
+        }
+    }
+
+    /// One tick: control, act, move, feel.
+    pub(crate) fn live(&mut self, around: &Surroundings<'_>) {
+        self.lanes.live(&self.cohort, around);
+    }
+
+    /// Makes samples visible whose latency has passed by `now`.
+    pub(crate) fn promote(&mut self, now: SimTime) {
+        self.lanes.promote(&self.cohort, now);
+    }
+
+    /// Looks again for pushes to take and samples to make visible: a robot with some of its own came.
+    pub(crate) fn expect_carried(&mut self) {
+        self.lanes.pushed = true;
+        self.lanes.sensors.iter_mut().for_each(|clock| clock.next_visible = SimTime::ZERO);
+    }
+
+    /// Takes a robot out of the simulation.
+    pub(crate) fn isolate(&mut self, lane: usize, time: SimTime, what: String) {
+        if self.lanes.isolated & (1 << lane) == 0 {
+            self.lanes.isolate(&self.cohort, lane, time, what);
+        }
+    }
+
+    /// Counts a contact of a robot.
+    pub(crate) fn note_contact(&mut self, lane: usize, time: SimTime, with: Other) {
+        self.lanes.note_contact(&self.cohort, lane, time, with);
+    }
+}
+
+/// How a robot starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) pose: Pose,
+    pub(crate) velocity_mps: DVec3,
+    pub(crate) wind_mps: DVec3,
+}
+
+impl Lanes {
+    fn new(cohort: &Cohort, now: SimTime) -> Self {
         let (layout, blueprint) = (&cohort.layout, &cohort.blueprint);
         let mut real = vec![[0.0; LANES]; layout.reals];
         real[body::ORIENTATION + 3] = [1.0; LANES];
         let drivers = blueprint.drivers.len();
         let sensors = blueprint.sensors.len();
         let most_fields = layout.sensors.iter().map(|columns| columns.sample.1 - columns.sample.0).max();
-        let mut chunk = Self {
+        let mut lanes = Self {
             len: 0,
             robots: [u32::MAX; LANES],
             dense: [u32::MAX; LANES],
@@ -138,6 +233,7 @@ impl Chunk {
             int: vec![[0; LANES]; layout.integers],
             now,
             tick: Ticker::after(blueprint.rate, SimTime::ZERO, now),
+            decided: false,
             drivers: Vec::new(),
             sensors: Vec::new(),
             driver_streams: vec![[0; LANES]; drivers],
@@ -155,47 +251,55 @@ impl Chunk {
             spoken_values: Vec::new(),
             fresh: vec![[0.0; LANES]; most_fields.unwrap_or(0)],
             values: vec![0.0; most_fields.unwrap_or(0)],
+            frozen: Vec::new(),
+            jointed: Vec::new(),
+            joints: Vec::new(),
             robot_ticks: 0,
             touches: 0,
-            cohort: Arc::clone(&cohort),
         };
         for lane in 0..LANES {
-            blueprint.motion.start(&mut chunk.real[..layout.motion_end], lane);
+            blueprint.motion.start(&mut lanes.real[..layout.motion_end], lane);
         }
-        chunk.schedule(now);
-        chunk
+        lanes.schedule(cohort, now);
+        lanes
     }
 
-    /// Puts tickers to the first events after `now` (for drivers: at or after).
-    fn schedule(&mut self, now: SimTime) {
-        let blueprint = &self.cohort.blueprint;
-        self.now = now;
+    /// Puts tickers to where they would stand had the chunk been there from the beginning, so that it does not matter
+    /// whether a robot joins other robots or is the first.
+    fn schedule(&mut self, cohort: &Cohort, now: SimTime) {
+        let blueprint = &cohort.blueprint;
         self.tick = Ticker::after(blueprint.rate, SimTime::ZERO, now);
-        let driver = |slot: &crate::model::DriverSlot| Ticker::at_or_after(slot.rate, SimTime::ZERO, now);
+        let ended = self.tick.index - 1;
+        self.now = blueprint.rate.time_of(ended);
+        self.decided = self.now < now;
+        let driver = |slot: &crate::model::DriverSlot| match (self.decided, ended) {
+            (true, _) => Ticker::after(slot.rate, SimTime::ZERO, self.now),
+            (false, 0) => Ticker::at_or_after(slot.rate, SimTime::ZERO, self.now),
+            (false, _) => Ticker::after(slot.rate, SimTime::ZERO, blueprint.rate.time_of(ended - 1)),
+        };
         self.drivers = blueprint.drivers.iter().map(driver).collect();
         let sensor = |slot: &crate::model::SensorSlot| SensorClock {
-            ticker: Ticker::after(slot.rate, slot.phase, now),
+            ticker: Ticker::after(slot.rate, slot.phase, self.now),
             next_visible: SimTime::NEVER,
             samples: 0,
         };
         self.sensors = blueprint.sensors.iter().map(sensor).collect();
     }
 
-    /// Adds a robot at `pose`; `key` is its identity mixed with the seed.
-    pub(crate) fn add(&mut self, robot: u32, key: u64, pose: Pose, velocity_mps: DVec3) -> usize {
+    fn add(&mut self, cohort: &Cohort, robot: u32, key: u64, start: &Start) -> usize {
         let lane = self.len;
         self.len += 1;
         self.robots[lane] = robot;
-        let cohort = Arc::clone(&self.cohort);
         let (layout, blueprint) = (&cohort.layout, &cohort.blueprint);
         self.real.iter_mut().for_each(|column| column[lane] = 0.0);
         self.int.iter_mut().for_each(|column| column[lane] = 0);
         self.int[integers::LAST_CONTACT][lane] = -1;
         self.int[integers::FAULT][lane] = -1;
         self.isolated &= !(1 << lane);
-        body::set_vec3(&mut self.real, body::POSITION, lane, pose.position_m);
-        body::set_orientation(&mut self.real, lane, pose.orientation);
-        body::set_vec3(&mut self.real, body::VELOCITY, lane, velocity_mps);
+        body::set_vec3(&mut self.real, body::POSITION, lane, start.pose.position_m);
+        body::set_orientation(&mut self.real, lane, start.pose.orientation);
+        body::set_vec3(&mut self.real, body::VELOCITY, lane, start.velocity_mps);
+        body::set_vec3(&mut self.real, body::WIND, lane, start.wind_mps);
         self.wind_streams[lane] = random::combine(key, WIND_STREAM);
         for (index, slot) in blueprint.drivers.iter().enumerate() {
             self.driver_streams[index][lane] = random::combine(key, random::id_of(&slot.name));
@@ -214,21 +318,16 @@ impl Chunk {
         lane
     }
 
-    /// Starts wind, drivers and sensors of a robot whose subscriptions are wired.
-    pub(crate) fn start(&mut self, lane: usize, home: Pose, around: &Surroundings<'_>) {
-        let mean = around.environment.wind.mean_mps();
-        body::set_vec3(&mut self.real, body::WIND, lane, mean);
-        let cohort = Arc::clone(&self.cohort);
+    fn start(&mut self, cohort: &Cohort, lane: usize, home: Pose, around: &Surroundings<'_>) {
         for index in 0..cohort.blueprint.drivers.len() {
-            let (slot, columns) = (&cohort.blueprint.drivers[index], &cohort.layout.drivers[index]);
-            let mut control = self.control(&cohort, index, columns, 0, 0, around);
+            let slot = &cohort.blueprint.drivers[index];
+            let mut control = self.control(cohort, index, 0, 0, around);
             slot.driver.start(&mut control, lane, home);
         }
         for index in 0..cohort.blueprint.sensors.len() {
             if let Sense::Own(feel) = cohort.blueprint.sensors[index].sensor.sense() {
-                let columns = &cohort.layout.sensors[index];
                 let mut fresh = std::mem::take(&mut self.fresh);
-                feel.start(&mut self.measure(&cohort, index, columns, 0, &mut fresh, around), lane);
+                feel.start(&mut self.measure(cohort, index, 0, &mut fresh, around), lane);
                 self.fresh = fresh;
             }
         }
@@ -271,30 +370,28 @@ impl Chunk {
         moved
     }
 
-    /// All ticks that end at or before `end`, for robots that can touch no other.
-    pub(crate) fn live_until(&mut self, end: SimTime, around: &Surroundings<'_>) {
-        while self.tick.next <= end {
-            self.live(around);
-        }
-    }
-
     /// One tick: control, act, move, feel.
-    pub(crate) fn live(&mut self, around: &Surroundings<'_>) {
-        let cohort = Arc::clone(&self.cohort);
+    fn live(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
         if self.len > 0 {
-            let start = self.now;
-            self.promote(&cohort, start);
-            if !(around.logic_after_physics && start == SimTime::ZERO) {
-                self.drive(&cohort, start, around);
-            }
-            self.advance(&cohort, around);
+            self.decide(cohort, around);
+            self.advance(cohort, around);
         }
         self.now = self.tick.next;
+        self.decided = false;
         self.tick.advance(cohort.blueprint.rate);
         if self.len > 0 {
-            self.feel(&cohort, around);
+            self.promote(cohort, self.now);
+            self.feel(cohort, around);
         }
         self.robot_ticks += self.len as u64;
+    }
+
+    /// Calls the drivers that are due at the start of the tick, once.
+    fn decide(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
+        if !self.decided && !(around.logic_after_physics && self.now == SimTime::ZERO) {
+            self.drive(cohort, self.now, around);
+        }
+        self.decided = true;
     }
 
     fn lanes(&self) -> usize {
@@ -308,15 +405,13 @@ impl Chunk {
             let Some(call) = self.drivers[index].take_due(slot.rate, now) else { continue };
             let mut due = ((1_u32 << self.len) - 1) & !self.isolated;
             while due != 0 {
-                let columns = &cohort.layout.drivers[index];
-                let mut control = self.control(cohort, index, columns, due, call, around);
-                let outcome = catch_unwind(AssertUnwindSafe(|| slot.driver.control(&mut control)));
-                let (lane, left) = (control.current, control.due);
+                let mut control = self.control(cohort, index, due, call, around);
+                let outcome = attempt(|| slot.driver.control(&mut control));
+                let (lane, left) = (control.current, control.due & !(1 << control.current));
                 due = match outcome {
-                    Ok(()) => 0,
-                    Err(panic) => {
-                        let what = format!("{} {:?} panicked: {}", slot.name, slot.kind, panic_text(&*panic));
-                        self.isolate(lane, now, what);
+                    None => 0,
+                    Some(panic) => {
+                        self.isolate(cohort, lane, now, format!("{} {:?} {panic}", slot.name, slot.kind));
                         left
                     }
                 };
@@ -328,12 +423,12 @@ impl Chunk {
         &'a mut self,
         cohort: &'a Cohort,
         index: usize,
-        columns: &'a DriverColumns,
         due: u32,
         call: u64,
         around: &Surroundings<'a>,
     ) -> Control<'a> {
         let layout = &cohort.layout;
+        let columns = &layout.drivers[index];
         let (front, sensors) = self.real.split_at_mut(layout.sensors_first);
         let (front, state) = front.split_at_mut(columns.state.0);
         let (body_columns, inputs) = front.split_at_mut(body::COLUMNS);
@@ -351,7 +446,8 @@ impl Chunk {
             streams: self.driver_streams[index],
             simd: around.simd,
             due,
-            current: 0,
+            // whoever panics before asking for a lane fails on the first
+            current: due.trailing_zeros() as usize % LANES,
             readings: Readings {
                 wires: &columns.wires,
                 columns: sensors,
@@ -368,8 +464,7 @@ impl Chunk {
     fn advance(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
         let lanes = self.lanes();
         let dt_s = cohort.blueprint.rate.period_s();
-        let mut before: Before = [[0.0; LANES]; body::ANGULAR_VELOCITY];
-        before.copy_from_slice(&self.real[..body::ANGULAR_VELOCITY]);
+        let Some(&before) = self.real.first_chunk::<{ body::ANGULAR_VELOCITY }>() else { return };
         let frozen = self.keep_isolated(cohort);
         if self.pushed {
             take_pushes(&mut self.real);
@@ -377,12 +472,15 @@ impl Chunk {
         }
         self.blow(cohort, lanes, dt_s, around);
         let tick = Tick { dt_s, time: self.tick.next, environment: around.environment, simd: around.simd };
-        cohort.blueprint.motion.advance(&mut self.real[..cohort.layout.motion_end], lanes, &tick);
+        let columns = &mut self.real[..cohort.layout.motion_end];
+        if let Some(panic) = attempt(|| cohort.blueprint.motion.advance(columns, lanes, &tick)) {
+            self.isolate_all(cohort, self.tick.next, &format!("motion {:?} {panic}", cohort.blueprint.motion_kind));
+        }
         if !self.near.is_empty() {
             self.meet_obstacles(cohort, around.environment);
         }
         self.guard(cohort, &before, dt_s, around.simd);
-        self.restore_isolated(cohort, &frozen);
+        self.restore_isolated(frozen);
     }
 
     fn blow(&mut self, cohort: &Cohort, lanes: usize, dt_s: f64, around: &Surroundings<'_>) {
@@ -414,16 +512,16 @@ impl Chunk {
                 &environment.obstacles[obstacle as usize],
             );
             if touched {
-                self.note_contact(lane as usize, time, Other::Obstacle(obstacle));
+                self.note_contact(cohort, lane as usize, time, Other::Obstacle(obstacle));
             }
         }
     }
 
     /// Counts a contact if it is a new one: the robot touched nothing for two ticks.
-    pub(crate) fn note_contact(&mut self, lane: usize, time: SimTime, with: Other) {
+    fn note_contact(&mut self, cohort: &Cohort, lane: usize, time: SimTime, with: Other) {
         self.touches += 1;
         let last = &mut self.int[integers::LAST_CONTACT][lane];
-        let pause = 2 * self.cohort.blueprint.rate.period().ns() as i64 + 1;
+        let pause = 2 * cohort.blueprint.rate.period().ns() as i64 + 1;
         let now = time.ns() as i64;
         let begins = *last < 0 || now - *last > pause;
         *last = now;
@@ -433,59 +531,69 @@ impl Chunk {
         }
     }
 
-    /// Enforces the speed bound, measures acceleration, and isolates robots whose state is no longer finite.
+    /// Measures acceleration, enforces the speed bound, and isolates robots whose state is no longer finite.
     fn guard(&mut self, cohort: &Cohort, before: &Before, dt_s: f64, simd: Simd) {
-        let speed_max = cohort.blueprint.motion.speed_max_mps();
+        let speed_max_mps = cohort.blueprint.motion.speed_max_mps();
         let mut suspects: Column = [0.0; LANES];
         let lanes = self.lanes();
         if let Some(columns) = self.real.first_chunk_mut::<{ body::COLUMNS }>() {
             simd.run(
                 #[inline(always)]
-                || bound(columns, before, lanes, (speed_max, dt_s), &mut suspects),
+                || watch(columns, before, lanes, (speed_max_mps, dt_s), &mut suspects),
             );
         }
-        if suspects[..self.len].iter().all(|&sum| sum == 0.0) {
+        if suspects[..self.len].iter().all(|&sign| sign == 0.0) {
             return;
         }
-        for lane in 0..self.len {
-            if suspects[lane] != 0.0 && self.isolated & (1 << lane) == 0 {
+        for lane in (0..self.len).filter(|&lane| suspects[lane] != 0.0) {
+            if suspects[lane] > 0.0 {
+                slow_down(&mut self.real, before, lane, (speed_max_mps, dt_s));
+            } else if self.isolated & (1 << lane) == 0 {
                 for (column, old) in self.real.iter_mut().zip(before) {
                     column[lane] = old[lane];
                 }
-                self.isolate(lane, self.tick.next, "its state is no longer finite (NaN or infinite)".to_owned());
+                let what = "its state is no longer finite (NaN or infinite)".to_owned();
+                self.isolate(cohort, lane, self.tick.next, what);
             }
         }
     }
 
     /// Takes a robot out of the simulation: it stays where it is, at rest, and is driven no more.
-    fn isolate(&mut self, lane: usize, time: SimTime, what: String) {
+    fn isolate(&mut self, cohort: &Cohort, lane: usize, time: SimTime, what: String) {
         self.isolated |= 1 << lane;
         self.int[integers::FAULT][lane] = time.ns() as i64;
         for column in &mut self.real[body::VELOCITY..body::SETPOINT + 4] {
             column[lane] = 0.0;
         }
-        let end = self.cohort.layout.motion_end;
+        let end = cohort.layout.motion_end;
         for column in &mut self.real[body::COLUMNS..end] {
             column[lane] = 0.0;
         }
         self.faults.push(Fault { time, robot: self.robots[lane], what });
     }
 
-    /// The columns of isolated lanes, to be put back after a move; empty (and free) while all are well.
-    fn keep_isolated(&self, cohort: &Cohort) -> Vec<Column> {
-        match self.isolated {
-            0 => Vec::new(),
-            _ => self.real[..cohort.layout.motion_end].to_vec(),
+    /// Takes all robots out of the simulation: what serves a chunk at once fails for all of it.
+    fn isolate_all(&mut self, cohort: &Cohort, time: SimTime, what: &str) {
+        for lane in (0..self.len).filter(|lane| self.isolated & (1 << lane) == 0).collect::<Vec<_>>() {
+            self.isolate(cohort, lane, time, what.to_owned());
         }
     }
 
-    fn restore_isolated(&mut self, cohort: &Cohort, frozen: &[Column]) {
-        let was_isolated = frozen.len() == cohort.layout.motion_end;
-        for lane in (0..self.len).filter(|lane| was_isolated && self.isolated & (1 << lane) != 0) {
-            for (column, old) in self.real.iter_mut().zip(frozen) {
+    /// Keeps the columns of isolated lanes, to be put back after a move; says which lanes these are.
+    fn keep_isolated(&mut self, cohort: &Cohort) -> u32 {
+        if self.isolated != 0 {
+            self.frozen.clear();
+            self.frozen.extend_from_slice(&self.real[..cohort.layout.motion_end]);
+        }
+        self.isolated
+    }
+
+    fn restore_isolated(&mut self, frozen: u32) {
+        for lane in (0..self.len).filter(|lane| frozen & (1 << lane) != 0) {
+            for (column, old) in self.real.iter_mut().zip(&self.frozen) {
                 column[lane] = old[lane];
             }
-            for column in &mut self.real[body::VELOCITY..body::PUSH] {
+            for column in &mut self.real[body::VELOCITY..body::SETPOINT_MODE] {
                 column[lane] = 0.0;
             }
         }
@@ -503,13 +611,18 @@ impl Chunk {
             let Some(sample) = self.sensors[index].ticker.take_due(slot.rate, now) else { continue };
             self.sensors[index].samples += 1;
             let Sense::Own(feel) = slot.sensor.sense() else { continue };
-            let mut fresh = std::mem::take(&mut self.fresh);
-            if columns.jointed {
-                self.measure_jointed(cohort, index, sample, &mut fresh, around);
-            } else {
-                feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around));
+            if self.isolated.count_ones() as usize == self.len {
+                continue;
             }
-            self.keep_sample(cohort, index, sample, &mut fresh);
+            let mut fresh = std::mem::take(&mut self.fresh);
+            let panic = attempt(|| match columns.jointed {
+                true => self.measure_jointed(cohort, index, sample, &mut fresh, around),
+                false => feel.measure(&mut self.measure(cohort, index, sample, &mut fresh, around)),
+            });
+            match panic {
+                None => self.keep_sample(cohort, index, sample, &mut fresh),
+                Some(panic) => self.isolate_all(cohort, now, &format!("sensor {:?} {panic}", slot.name)),
+            }
             self.fresh = fresh;
         }
     }
@@ -518,12 +631,11 @@ impl Chunk {
         &'a mut self,
         cohort: &'a Cohort,
         index: usize,
-        columns: &SensorColumns,
         sample: u64,
         fresh: &'a mut [Column],
         around: &Surroundings<'a>,
     ) -> Measure<'a> {
-        let slot = &cohort.blueprint.sensors[index];
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         let lanes = self.lanes();
         let (front, sensors) = self.real.split_at_mut(cohort.layout.sensors_first);
         let base = cohort.layout.sensors_first;
@@ -554,20 +666,27 @@ impl Chunk {
         let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         let (Sense::Own(feel), Some(frame)) = (slot.sensor.sense(), slot.frame) else { return };
         let (first, end) = columns.state;
-        let before = self.real[first..end].to_vec();
-        let (mut states, mut samples) = (before.clone(), fresh.to_vec());
+        let count = end - first;
+        let (mut room, mut joints) = (std::mem::take(&mut self.jointed), std::mem::take(&mut self.joints));
+        room.clear();
+        room.extend_from_slice(&self.real[first..end]);
+        room.extend_from_slice(&self.real[first..end]);
+        room.extend_from_slice(fresh);
+        let (before, kept) = room.split_at_mut(count);
+        let (states, samples) = kept.split_at_mut(count);
         for lane in 0..self.len {
-            self.real[first..end].copy_from_slice(&before);
-            let joints = joint_positions(cohort, &self.real, lane);
+            self.real[first..end].copy_from_slice(before);
+            joint_positions(cohort, &self.real, lane, &mut joints);
             let mount = body_from_frame(&cohort.blueprint.frames, &joints, frame).then(&slot.mount);
-            let mut measure = self.measure(cohort, index, columns, sample, fresh, around);
+            let mut measure = self.measure(cohort, index, sample, fresh, around);
             measure.mount = &mount;
             feel.measure(&mut measure);
             states.iter_mut().zip(&self.real[first..end]).for_each(|(kept, column)| kept[lane] = column[lane]);
             samples.iter_mut().zip(fresh.iter()).for_each(|(kept, column)| kept[lane] = column[lane]);
         }
-        self.real[first..end].copy_from_slice(&states);
-        fresh.copy_from_slice(&samples);
+        self.real[first..end].copy_from_slice(states);
+        fresh.copy_from_slice(samples);
+        (self.jointed, self.joints) = (room, joints);
     }
 
     /// Sends a fresh sample through the modifiers and makes it visible, now or after its latency.
@@ -577,7 +696,12 @@ impl Chunk {
         let mut lost = 0_u32;
         if !slot.modifiers.is_empty() {
             for lane in 0..self.len {
-                lost |= u32::from(!self.modify(cohort, index, sample, fresh, lane)) << lane;
+                let mut kept = false;
+                let well = self.isolated & (1 << lane) == 0;
+                if well && let Some(panic) = attempt(|| kept = self.modify(cohort, index, sample, fresh, lane)) {
+                    self.isolate(cohort, lane, self.now, format!("a modifier of sensor {:?} {panic}", slot.name));
+                }
+                lost |= u32::from(!kept) << lane;
             }
         }
         let stamp_ns = self.now.ns() as i64;
@@ -603,7 +727,7 @@ impl Chunk {
         }
         if columns.ring_len == 0 {
             let heard = self.listened[index] & !lost;
-            self.speak(cohort, index, sample, heard);
+            self.speak(cohort, index, heard);
         }
     }
 
@@ -636,28 +760,29 @@ impl Chunk {
     }
 
     /// Tells those outside who listen that a sample became visible.
-    fn speak(&mut self, cohort: &Cohort, index: usize, sample: u64, heard: u32) {
+    fn speak(&mut self, cohort: &Cohort, index: usize, heard: u32) {
         if heard == 0 {
             return;
         }
-        let columns = &cohort.layout.sensors[index];
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         for lane in (0..self.len).filter(|lane| heard & (1 << lane) != 0) {
+            let stamp = SimTime::from_ns(self.int[columns.stamp][lane] as u64);
             let first = self.spoken_values.len() as u32;
             let sample_columns = &self.real[columns.sample.0..columns.sample.1];
             self.spoken_values.extend(sample_columns.iter().map(|column| column[lane]));
             self.spoken.push(Spoken {
-                stamp: SimTime::from_ns(self.int[columns.stamp][lane] as u64),
+                stamp,
                 robot: self.robots[lane],
                 sensor: index as u32,
-                index: sample,
+                // the last event of its lattice by then
+                index: slot.rate.first_after(stamp - slot.phase) - 1,
                 first,
                 len: sample_columns.len() as u32,
             });
         }
     }
 
-    /// Makes samples visible whose latency has passed by `now`.
-    pub(crate) fn promote(&mut self, cohort: &Cohort, now: SimTime) {
+    fn promote(&mut self, cohort: &Cohort, now: SimTime) {
         for index in 0..self.sensors.len() {
             if self.sensors[index].next_visible <= now {
                 self.promote_sensor(cohort, index, now);
@@ -692,8 +817,7 @@ impl Chunk {
             heard |= 1 << lane;
         }
         self.sensors[index].next_visible = SimTime::from_ns(next as u64);
-        let sample = self.sensors[index].ticker.index;
-        self.speak(cohort, index, sample, heard & self.listened[index]);
+        self.speak(cohort, index, heard & self.listened[index]);
     }
 
     /// How many samples a sensor of one robot has made so far.
@@ -703,7 +827,7 @@ impl Chunk {
 }
 
 /// The position of every frame's joint on one robot; 0 for fixed frames.
-pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize) -> Vec<f64> {
+pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize, positions: &mut Vec<f64>) {
     let mut next = cohort.layout.joints.0;
     let position = |frame: &Frame| match frame.joint {
         Joint::Fixed => 0.0,
@@ -712,7 +836,8 @@ pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize) -> 
             real[next - 1][lane]
         }
     };
-    cohort.blueprint.frames.iter().map(position).collect()
+    positions.clear();
+    positions.extend(cohort.blueprint.frames.iter().map(position));
 }
 
 /// Memory of a modifier on the stack: at most sixteen numbers.
@@ -740,53 +865,57 @@ mod smallmem {
 
 /// Moves what contacts asked for into position and velocity.
 fn take_pushes(columns: &mut [Column]) {
-    for axis in 0..3 {
-        for lane in 0..LANES {
-            columns[body::POSITION + axis][lane] += columns[body::PUSH + axis][lane];
-            columns[body::VELOCITY + axis][lane] += columns[body::KICK + axis][lane];
+    for (target, source) in [(body::POSITION, body::PUSH), (body::VELOCITY, body::KICK)] {
+        for axis in 0..3 {
+            let asked = std::mem::replace(&mut columns[source + axis], [0.0; LANES]);
+            columns[target + axis].iter_mut().zip(asked).for_each(|(value, change)| *value += change);
         }
-        columns[body::PUSH + axis] = [0.0; LANES];
-        columns[body::KICK + axis] = [0.0; LANES];
     }
 }
 
-/// Bounds speed and displacement, sets the acceleration, and marks lanes that are not finite (`suspects` not 0).
+/// Sets the acceleration and marks lanes: 0 is well, positive is too fast, NaN is not finite.
 #[inline(always)]
-fn bound(
+fn watch(
     columns: &mut [Column; body::COLUMNS],
     before: &Before,
     lanes: usize,
     (speed_max_mps, dt_s): (f64, f64),
     suspects: &mut Column,
 ) {
-    let step_max = speed_max_mps * dt_s;
+    let (fast_from, far_from) = (speed_max_mps * speed_max_mps, speed_max_mps * dt_s * speed_max_mps * dt_s);
+    let per_s = 1.0 / dt_s;
     for lane in 0..lanes.min(LANES) {
-        let old = DVec3::new(before[0][lane], before[1][lane], before[2][lane]);
-        let new = DVec3::new(columns[0][lane], columns[1][lane], columns[2][lane]);
-        let step = new - old;
-        let far = step.dot(step);
-        let velocity = DVec3::new(columns[7][lane], columns[8][lane], columns[9][lane]);
-        let fast = velocity.dot(velocity);
-        let shorten = if far > step_max * step_max { step_max / far.sqrt() } else { 1.0 };
-        let slow = if fast > speed_max_mps * speed_max_mps { speed_max_mps / fast.sqrt() } else { 1.0 };
-        let bounded = if shorten < 1.0 { old + step * shorten } else { new };
-        let velocity = velocity * slow;
-        columns[0][lane] = bounded.x;
-        columns[1][lane] = bounded.y;
-        columns[2][lane] = bounded.z;
-        columns[7][lane] = velocity.x;
-        columns[8][lane] = velocity.y;
-        columns[9][lane] = velocity.z;
-        let old_velocity = DVec3::new(before[7][lane], before[8][lane], before[9][lane]);
-        let acceleration = (velocity - old_velocity) / dt_s;
-        columns[13][lane] = acceleration.x;
-        columns[14][lane] = acceleration.y;
-        columns[15][lane] = acceleration.z;
+        let at = |first: usize| DVec3::new(columns[first][lane], columns[first + 1][lane], columns[first + 2][lane]);
+        let was = |first: usize| DVec3::new(before[first][lane], before[first + 1][lane], before[first + 2][lane]);
+        let (position, velocity) = (at(body::POSITION), at(body::VELOCITY));
+        let step = position - was(body::POSITION);
+        let (far, fast) = (step.dot(step), velocity.dot(velocity));
+        let acceleration = (velocity - was(body::VELOCITY)) * per_s;
         let turn = columns[3][lane] + columns[4][lane] + columns[5][lane] + columns[6][lane];
         let spin = columns[10][lane] + columns[11][lane] + columns[12][lane];
+        columns[body::ACCELERATION][lane] = acceleration.x;
+        columns[body::ACCELERATION + 1][lane] = acceleration.y;
+        columns[body::ACCELERATION + 2][lane] = acceleration.z;
+        let beyond = if far > far_from { 1.0 } else { 0.0 } + if fast > fast_from { 1.0 } else { 0.0 };
         // 0 times a finite sum is 0; times NaN or infinity it is NaN
-        suspects[lane] = (new.x + new.y + new.z + fast + turn + spin) * 0.0;
+        suspects[lane] = beyond + (far + fast + turn + spin) * 0.0;
     }
+}
+
+/// Holds one robot to its speed bound, in velocity and in displacement whatever caused it.
+fn slow_down(columns: &mut [Column], before: &Before, lane: usize, (speed_max_mps, dt_s): (f64, f64)) {
+    let old = body::vec3(before, body::POSITION, lane);
+    let step = body::vec3(columns, body::POSITION, lane) - old;
+    let velocity = body::vec3(columns, body::VELOCITY, lane).clamp_length_max(speed_max_mps);
+    let acceleration = (velocity - body::vec3(before, body::VELOCITY, lane)) / dt_s;
+    body::set_vec3(columns, body::POSITION, lane, old + step.clamp_length_max(speed_max_mps * dt_s));
+    body::set_vec3(columns, body::VELOCITY, lane, velocity);
+    body::set_vec3(columns, body::ACCELERATION, lane, acceleration);
+}
+
+/// Does what a component wants done; says how it panicked, if it did.
+pub(crate) fn attempt(work: impl FnOnce()) -> Option<String> {
+    catch_unwind(AssertUnwindSafe(work)).err().map(|panic| format!("panicked: {}", panic_text(&*panic)))
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -299,8 +299,7 @@ impl Partner<'_> {
 pub fn meet(a: Partner<'_>, b: Partner<'_>) -> Option<PairContact> {
     if let (Shape::Sphere { radius_m: ra }, Shape::Sphere { radius_m: rb }) = (a.solid.shape, b.solid.shape) {
         // the common case without building both poses
-        let between =
-            body::vec3(a.columns, body::POSITION, a.lane) - body::vec3(b.columns, body::POSITION, b.lane);
+        let between = body::vec3(a.columns, body::POSITION, a.lane) - body::vec3(b.columns, body::POSITION, b.lane);
         if between.length_squared() >= (ra + rb) * (ra + rb) {
             return None;
         }
@@ -355,31 +354,58 @@ mod tests {
         check(placed(BALL, at(0.8, 0.0, 0.0), id), placed(BALL, at(0.0, 0.0, 0.0), id), Some((DVec3::X, 0.2)));
         check(placed(BALL, at(1.0, 0.0, 0.0), id), placed(BALL, at(0.0, 0.0, 0.0), id), None);
         check(placed(BALL, at(0.0, 0.0, 0.3), id), placed(Shape::Plane, at(5.0, 5.0, 0.0), id), Some((DVec3::Z, 0.2)));
-        check(placed(BALL, at(0.0, 1.4, 0.0), id), placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id), Some((DVec3::Y, 0.1)));
-        check(placed(BALL, at(0.9, 0.0, 0.0), id), placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id), Some((DVec3::X, 0.6)));
+        check(
+            placed(BALL, at(0.0, 1.4, 0.0), id),
+            placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id),
+            Some((DVec3::Y, 0.1)),
+        );
+        check(
+            placed(BALL, at(0.9, 0.0, 0.0), id),
+            placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id),
+            Some((DVec3::X, 0.6)),
+        );
         let corner = at(1.2, 1.2, 0.0);
         let expected = 0.5 - 0.08_f64.sqrt();
-        check(placed(BALL, corner, id), placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id), Some((at(0.5_f64.sqrt(), 0.5_f64.sqrt(), 0.0), expected)));
-        check(placed(crate_box(1.0, 1.0, 1.0), at(0.0, 0.0, 0.9), id), placed(Shape::Plane, DVec3::ZERO, id), Some((DVec3::Z, 0.1)));
-        check(placed(crate_box(1.0, 1.0, 1.0), at(1.9, 0.3, 0.0), id), placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id), Some((DVec3::X, 0.1)));
+        check(
+            placed(BALL, corner, id),
+            placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id),
+            Some((at(0.5_f64.sqrt(), 0.5_f64.sqrt(), 0.0), expected)),
+        );
+        check(
+            placed(crate_box(1.0, 1.0, 1.0), at(0.0, 0.0, 0.9), id),
+            placed(Shape::Plane, DVec3::ZERO, id),
+            Some((DVec3::Z, 0.1)),
+        );
+        check(
+            placed(crate_box(1.0, 1.0, 1.0), at(1.9, 0.3, 0.0), id),
+            placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id),
+            Some((DVec3::X, 0.1)),
+        );
         // a box turned by 45 degrees reaches sqrt(2) along x
-        check(placed(crate_box(1.0, 1.0, 1.0), at(2.3, 0.0, 0.0), turned), placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id), Some((DVec3::X, 1.0 + 2.0_f64.sqrt() - 2.3)));
-        check(placed(crate_box(1.0, 1.0, 1.0), at(2.5, 0.0, 0.0), turned), placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id), None);
+        check(
+            placed(crate_box(1.0, 1.0, 1.0), at(2.3, 0.0, 0.0), turned),
+            placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id),
+            Some((DVec3::X, 1.0 + 2.0_f64.sqrt() - 2.3)),
+        );
+        check(
+            placed(crate_box(1.0, 1.0, 1.0), at(2.5, 0.0, 0.0), turned),
+            placed(crate_box(1.0, 1.0, 1.0), DVec3::ZERO, id),
+            None,
+        );
     }
 
     #[test]
     fn two_dynamic_robots_keep_their_momentum_and_rebound_by_restitution() {
-        let solid = |mass_kg| Solid { shape: BALL, mobility: Mobility::Dynamic { mass_kg }, friction: 0.0, restitution: 0.8 };
+        let solid =
+            |mass_kg| Solid { shape: BALL, mobility: Mobility::Dynamic { mass_kg }, friction: 0.0, restitution: 0.8 };
         let (a, b) = (solid(1.0), solid(3.0));
         let mut columns = vec![[0.0; crate::lanes::LANES]; body::COLUMNS];
         columns[body::ORIENTATION + 3] = [1.0; crate::lanes::LANES];
         body::set_vec3(&mut columns, body::POSITION, 0, DVec3::new(0.9, 0.0, 0.0));
         body::set_vec3(&mut columns, body::VELOCITY, 0, DVec3::new(-2.0, 0.0, 0.0));
-        let contact = meet(
-            Partner { columns: &columns, lane: 0, solid: &a },
-            Partner { columns: &columns, lane: 1, solid: &b },
-        )
-        .expect("they overlap");
+        let contact =
+            meet(Partner { columns: &columns, lane: 0, solid: &a }, Partner { columns: &columns, lane: 1, solid: &b })
+                .expect("they overlap");
         let (va, vb) = (DVec3::new(-2.0, 0.0, 0.0) + contact.first.1, contact.second.1);
         assert!((va * 1.0 + vb * 3.0 - DVec3::new(-2.0, 0.0, 0.0)).length() < 1e-12, "momentum");
         assert!(((va - vb).x - 0.8 * 2.0).abs() < 1e-12, "relative speed after is e times that before");

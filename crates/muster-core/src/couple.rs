@@ -26,6 +26,7 @@ struct Pair {
 #[derive(Default)]
 pub(crate) struct Group {
     members: Vec<u32>,
+    #[expect(clippy::vec_box, reason = "chunks move in and out at every window; only their pointers should")]
     chunks: Vec<Box<Chunk>>,
     pairs: Vec<Pair>,
     robots: usize,
@@ -125,17 +126,15 @@ impl Coupling {
     }
 
     /// Finds who could touch whom or what until some time after `end`; true if nobody can.
-    fn look_ahead<E: Executor>(
-        &mut self,
-        state: &mut State,
-        end: SimTime,
-        around: &Solids<'_>,
-        executor: &E,
-    ) -> bool {
+    fn look_ahead<E: Executor>(&mut self, state: &mut State, end: SimTime, around: &Solids<'_>, executor: &E) -> bool {
         self.until = end.max(state.time + SimTime::from_ns(HORIZON.ns() * self.stretch));
         let widest_m = self.sweep(state, self.until);
         let many = state.roster.order.len() >= PARALLEL_FROM;
-        if many { near_obstacles(state, around, executor) } else { near_obstacles(state, around, &Serial) }
+        if many {
+            near_obstacles(state, around, executor)
+        } else {
+            near_obstacles(state, around, &Serial)
+        }
         self.pairs.clear();
         if widest_m > 0.0 {
             // cells a little wider than the widest search: it touches at most eight, four on the ground
@@ -156,8 +155,9 @@ impl Coupling {
             let blueprint = &chunk.cohort.blueprint;
             let ticks = blueprint.rate.first_after(until).saturating_sub(chunk.tick.index);
             let travel_m = blueprint.motion.speed_max_mps() * ticks as f64 * blueprint.rate.period_s();
-            chunk.reach_m = blueprint.shape.radius_m() + travel_m;
-            if blueprint.shape == Shape::None {
+            let (shape, reach_m) = (blueprint.shape, blueprint.shape.radius_m() + travel_m);
+            chunk.reach_m = reach_m;
+            if shape == Shape::None {
                 continue;
             }
             widest_m = widest_m.max(chunk.reach_m);
@@ -366,6 +366,7 @@ impl Group {
             }
             self.meet(time);
         }
+        self.chunks.iter_mut().for_each(|chunk| chunk.decide_before(end, around));
     }
 
     /// The same on all threads: one fork-join a tick.
@@ -378,6 +379,7 @@ impl Group {
             });
             self.meet(time);
         }
+        executor.for_each_mut(&mut self.chunks, &|_, chunk: &mut Box<Chunk>| chunk.decide_before(end, around));
     }
 
     fn next_tick(&self, end: SimTime) -> Option<SimTime> {
@@ -406,8 +408,7 @@ impl Group {
     fn hand_out(&mut self, time: SimTime, first: (u32, u8), second: (u32, u8), contact: &PairContact) {
         let number = |(chunk, lane): (u32, u8)| self.chunks[chunk as usize].robots[lane as usize];
         let (robot_a, robot_b) = (number(first), number(second));
-        for ((chunk, lane), (push, kick), other) in
-            [(first, contact.first, robot_b), (second, contact.second, robot_a)]
+        for ((chunk, lane), (push, kick), other) in [(first, contact.first, robot_b), (second, contact.second, robot_a)]
         {
             let chunk = &mut self.chunks[chunk as usize];
             let lane = lane as usize;

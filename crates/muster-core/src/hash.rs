@@ -10,10 +10,13 @@ use xxhash_rust::xxh3::Xxh3;
 impl State {
     /// The hash of the whole world: the combination of the robots' hashes and the time.
     pub fn hash(&self) -> u128 {
-        let mut robots: Vec<(u64, u128)> =
-            self.roster.order.iter().filter_map(|&number| self.roster.get(number)).map(|robot| {
-                (robot.key, self.robot_hash(robot))
-            }).collect();
+        let mut robots: Vec<(u64, u128)> = self
+            .roster
+            .order
+            .iter()
+            .filter_map(|&number| self.roster.get(number))
+            .map(|robot| (robot.key, self.robot_hash(robot)))
+            .collect();
         robots.sort_unstable();
         let mut hasher = Xxh3::new();
         hasher.update(&self.time.ns().to_le_bytes());

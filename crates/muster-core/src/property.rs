@@ -187,6 +187,7 @@ impl World {
 
     fn write(&mut self, robot: u32, bank: Bank, first: usize, values: &[f64]) {
         if let Some((chunk, lane)) = self.state_mut().place_of_mut(robot) {
+            chunk.expect_carried();
             for (offset, &value) in values.iter().enumerate() {
                 match bank {
                     Bank::Real => chunk.real[first + offset][lane] = value,
@@ -302,7 +303,8 @@ impl World {
             position_m: body::vec3(&chunk.real, body::POSITION, lane),
             orientation: body::orientation(&chunk.real, lane),
         };
-        let positions = joint_positions(&robot.cohort, &chunk.real, lane);
+        let mut positions = Vec::new();
+        joint_positions(&robot.cohort, &chunk.real, lane, &mut positions);
         Some(body_pose.then(&crate::model::body_from_frame(frames, &positions, at)))
     }
 

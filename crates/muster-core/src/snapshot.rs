@@ -61,13 +61,7 @@ impl Obstacles {
     }
 
     /// Calls `found` with every bounded obstacle that has a point within `radius_m` of `centre_m`.
-    pub(crate) fn near(
-        &self,
-        environment: &Environment,
-        centre_m: DVec3,
-        radius_m: f64,
-        mut found: impl FnMut(u32),
-    ) {
+    pub(crate) fn near(&self, environment: &Environment, centre_m: DVec3, radius_m: f64, mut found: impl FnMut(u32)) {
         if self.indices.is_empty() {
             return;
         }

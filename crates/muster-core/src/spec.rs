@@ -266,12 +266,7 @@ impl<T: Parameter> Parameter for Vec<T> {
     }
 }
 
-fn read_items<T: Parameter>(
-    list: &[Node],
-    path: &str,
-    limits: (f64, f64),
-    problems: &mut Problems,
-) -> Option<Vec<T>> {
+fn read_items<T: Parameter>(list: &[Node], path: &str, limits: (f64, f64), problems: &mut Problems) -> Option<Vec<T>> {
     // every item is read, so that every problem is found
     let items: Vec<Option<T>> = list
         .iter()
@@ -509,6 +504,7 @@ macro_rules! choice {
 }
 
 #[cfg(test)]
+#[expect(unreachable_pub, reason = "the macros make public items")]
 mod tests {
     use super::*;
     use crate::node::Entry;
@@ -556,7 +552,10 @@ mod tests {
             ("mas_kg", Value::Number(1.0)),
             ("radius_m", Value::Number(11.0)),
             ("colour", Value::Text("gren".into())),
-            ("spin_radps", Value::List(vec![Node::of(Value::Bool(true)), Node::default(), Node::of(Value::Integer(1))])),
+            (
+                "spin_radps",
+                Value::List(vec![Node::of(Value::Bool(true)), Node::default(), Node::of(Value::Integer(1))]),
+            ),
         ]);
         let mut problems = Problems::default();
         assert!(<Ball as Spec>::read(&node, "ball", &[], &mut problems).is_none());

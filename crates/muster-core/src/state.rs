@@ -2,12 +2,12 @@
 //! on threads, windows or wall-clock time.
 
 use crate::board::{Board, Entry, NOWHERE};
-use crate::chunk::{Chunk, Surroundings};
+use crate::chunk::{Chunk, Start, Surroundings};
 use crate::command::Command;
 use crate::component::{Pose, Sense};
 use crate::lanes::{LANES, body};
 use crate::look::LookJob;
-use crate::model::{Bank, Cohort, Placement};
+use crate::model::{Bank, Cohort, Model, Placement};
 use crate::random;
 use crate::time::SimTime;
 use glam::DVec3;
@@ -164,7 +164,7 @@ impl State {
     }
 
     /// Adds a robot without starting its drivers: subscriptions are wired when all robots are there.
-    pub(crate) fn add(&mut self, placement: &Placement, key: u64, seed: u64) -> Result<u32, PlaceError> {
+    pub(crate) fn add(&mut self, placement: &Placement, key: u64, model: &Model) -> Result<u32, PlaceError> {
         if self.roster.by_name.contains_key(&placement.name) {
             return Err(PlaceError::NameTaken(placement.name.clone()));
         }
@@ -179,9 +179,11 @@ impl State {
             lane: 0,
             slots: Vec::new(),
         });
-        let stream_key = random::combine(seed, key);
+        let stream_key = random::combine(model.seed, key);
+        let wind_mps = model.environment.wind.mean_mps();
+        let start = Start { pose: placement.pose, velocity_mps: placement.velocity_mps, wind_mps };
         let lane = match self.chunk_mut(chunk) {
-            Some(chunk) => chunk.add(number, stream_key, placement.pose, placement.velocity_mps),
+            Some(chunk) => chunk.add(number, stream_key, &start),
             None => 0,
         };
         let robots = self.roster.order.len();
@@ -219,6 +221,7 @@ impl State {
             schedule: u32::MAX,
             visible_at: SimTime::NEVER,
             samples: 0,
+            panic: None,
         })
     }
 
@@ -294,19 +297,23 @@ impl State {
         Ok(())
     }
 
-    /// Makes the subscriptions of a robot to others lead nowhere where these do not exist.
-    pub(crate) fn unwire(&mut self, number: u32) {
+    /// Wires the subscriptions of a robot anew; those to robots or sensors that are gone lead nowhere.
+    pub(crate) fn rewire(&mut self, number: u32, seed: u64) {
         let Some(robot) = self.roster.get(number) else { return };
         let (cohort, lane, chunk) = (Arc::clone(&robot.cohort), robot.lane as usize, robot.chunk);
         for (driver, columns) in cohort.layout.drivers.iter().enumerate() {
             for (wire, path) in columns.board_paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-                if self.published(path, number, 0).is_none()
-                    && let Some(chunk) = self.chunk_mut(chunk)
-                {
-                    chunk.slots[driver][lane * columns.wires.len() + wire] = NOWHERE;
+                let slot = self.published(path, number, seed).unwrap_or(NOWHERE);
+                if let Some(chunk) = self.chunk_mut(chunk) {
+                    chunk.slots[driver][lane * columns.wires.len() + wire] = slot;
                 }
             }
         }
+    }
+
+    /// True if a robot was taken out of the simulation.
+    pub(crate) fn isolated(&self, robot: &Robot) -> bool {
+        self.chunk(robot.chunk).is_some_and(|chunk| chunk.isolated & (1 << robot.lane) != 0)
     }
 
     /// Moves a robot to a chunk of another cohort, with every variable both cohorts have; returns all it had.
@@ -337,7 +344,8 @@ impl State {
         self.drop_if_empty(robot.chunk);
         let chunk = self.chunk_with_room(cohort);
         let key = random::combine(seed, robot.key);
-        let lane = self.chunk_mut(chunk)?.add(number, key, robot.home, DVec3::ZERO);
+        let start = Start { pose: robot.home, velocity_mps: DVec3::ZERO, wind_mps: DVec3::ZERO };
+        let lane = self.chunk_mut(chunk)?.add(number, key, &start);
         self.repost(number, &robot, cohort, key);
         let robot = self.roster.robots[number as usize].as_mut()?;
         (robot.cohort, robot.chunk, robot.lane) = (Arc::clone(cohort), chunk, lane as u8);
@@ -357,6 +365,7 @@ impl State {
             reals.iter().enumerate().for_each(|(offset, &value)| chunk.real[target.first + offset][lane] = value);
             integers.iter().enumerate().for_each(|(offset, &value)| chunk.int[target.first + offset][lane] = value);
         }
+        chunk.expect_carried();
     }
 
     /// Gives a robot board entries for its new sensors; those it keeps go on where they were.
@@ -366,9 +375,8 @@ impl State {
         let mut slots = Vec::new();
         for (sensor, slot) in cohort.blueprint.sensors.iter().enumerate() {
             let fresh = self.board_slot(cohort, number, sensor, key, robots);
-            let before = kept(&slot.name).map(|before| old.slots[before]).filter(|&before| before != NOWHERE);
-            if let (Some(before), true) = (before, fresh != NOWHERE) {
-                let entry = self.board.entries[before as usize].clone();
+            let before = kept(&slot.name).and_then(|before| self.board.entries.get(old.slots[before] as usize));
+            if let (Some(entry), true) = (before.cloned(), fresh != NOWHERE) {
                 let target = &mut self.board.entries[fresh as usize];
                 (target.values, target.stamp, target.samples) = (entry.values, entry.stamp, entry.samples);
             }

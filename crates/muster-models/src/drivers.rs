@@ -5,6 +5,7 @@
 
 pub mod autopilot;
 pub mod flight_control;
+pub mod follow;
 pub mod formation;
 mod heading;
 pub mod random_walk;
@@ -13,13 +14,8 @@ pub mod waypoints;
 use muster_core::component::{Driver, Kind};
 
 /// Every built-in driver.
-pub const DRIVERS: &[Kind<dyn Driver>] = &[
-    autopilot::KIND,
-    flight_control::KIND,
-    formation::KIND,
-    random_walk::KIND,
-    waypoints::KIND,
-];
+pub const DRIVERS: &[Kind<dyn Driver>] =
+    &[autopilot::KIND, flight_control::KIND, follow::KIND, formation::KIND, random_walk::KIND, waypoints::KIND];
 
 /// What the integer `status` of a driver means.
 pub mod status {

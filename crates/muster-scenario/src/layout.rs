@@ -157,10 +157,7 @@ pub fn sphere_point(i: usize, count: usize) -> DVec3 {
 
 fn on_sphere(sphere: &Sphere, count: usize) -> Vec<Pose> {
     let centre = DVec3::from(sphere.center_m);
-    let at = |i| Pose {
-        position_m: centre + sphere_point(i, count) * sphere.radius_m,
-        orientation: DQuat::IDENTITY,
-    };
+    let at = |i| Pose { position_m: centre + sphere_point(i, count) * sphere.radius_m, orientation: DQuat::IDENTITY };
     (0..count).map(at).collect()
 }
 
@@ -180,9 +177,9 @@ fn at_random(random: &Random, count: usize, stream: Stream) -> Result<Vec<Pose>,
             let cell = cell_of(p);
             let near = (-2..=2).flat_map(|x| (-2..=2).flat_map(move |y| (-2..=2).map(move |z| [x, y, z])));
             let free = random.min_distance_m == 0.0
-                || near.map(|d| [cell[0] + d[0], cell[1] + d[1], cell[2] + d[2]]).all(|other| {
-                    taken.get(&other).is_none_or(|q| (p - *q).length() >= random.min_distance_m)
-                });
+                || near
+                    .map(|d| [cell[0] + d[0], cell[1] + d[1], cell[2] + d[2]])
+                    .all(|other| taken.get(&other).is_none_or(|q| (p - *q).length() >= random.min_distance_m));
             free.then_some((p, u[3]))
         });
         let Some((p, turn)) = place else {
@@ -226,7 +223,8 @@ mod tests {
                 .fold(f64::INFINITY, f64::min)
         };
         let distances: Vec<f64> = (0..70).map(nearest).collect();
-        let (low, high) = (distances.iter().copied().fold(9.0, f64::min), distances.iter().copied().fold(0.0, f64::max));
+        let (low, high) =
+            (distances.iter().copied().fold(9.0, f64::min), distances.iter().copied().fold(0.0, f64::max));
         assert!(low > 1.0 && high < 2.5, "{low} {high}");
     }
 

@@ -13,7 +13,9 @@ pub fn merge(base: Node, over: Node) -> Node {
     match (base.value, over.value) {
         (value, Value::Null) => Node { value, place: base.place },
         // another kind has other parameters: nothing of the old one may stay
-        (Value::Map(below), Value::Map(above)) if kind(&below).is_some_and(|old| kind(&above).is_some_and(|new| new != old)) => {
+        (Value::Map(below), Value::Map(above))
+            if kind(&below).is_some_and(|old| kind(&above).is_some_and(|new| new != old)) =>
+        {
             Node { value: Value::Map(above), place: over.place }
         }
         (Value::Map(below), Value::Map(above)) => {

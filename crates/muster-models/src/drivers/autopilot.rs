@@ -14,7 +14,7 @@
 //! | setpoint   | what is flown |
 //! |------------|---------------|
 //! | `none`     | the course and altitude it started with, or had when nothing was commanded any more; design airspeed |
-//! | `velocity` | forward as airspeed, up as climb rate, turn rate; what is left of it is not flown sideways |
+//! | `velocity` | forward as airspeed, up as climb rate, turn rate; nothing sideways |
 //! | `position` | towards x, y at altitude z and then around it on a circle; design airspeed |
 //! | `course`   | course, altitude, airspeed |
 //! | `direct`   | inputs are left as they are |
@@ -25,16 +25,16 @@
 //! Inside, roll, pitch and rates are the book's: right wing down, nose up, nose to the right.
 
 mod gains;
+mod law;
 
-use super::super::motions::fixed_wing::FixedWingSpec;
-use super::super::sensors::{airspeed, truth};
-use gains::{GRAVITY_MPS2, Gains};
-use glam::DVec3;
-use muster_core::component::{Control, Driver, Kind, Pose, Reading, Subscription};
-use muster_core::lanes::{Quantity, setpoint};
+use crate::motions::fixed_wing::FixedWingSpec;
+use crate::sensors::{airspeed, truth};
+use gains::Gains;
+use law::{Flight, Memory, Order};
+use muster_core::component::{Control, Driver, Kind, Pose, Subscription};
+use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body, setpoint};
 use muster_core::spec::Spec;
 use muster_core::{math, spec};
-use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;
 
 spec! {
@@ -114,77 +114,18 @@ const HELD_ALTITUDE: usize = 1;
 const TURN_TRIM: usize = 2;
 const CLIMB_TRIM: usize = 3;
 const THRUST_TRIM: usize = 4;
+const MEMORY: usize = 5;
 const MODE: usize = 0;
 
-/// Most an integrator may hold: a disturbance the model does not know, not a manoeuvre.
-const TURN_TRIM_MAX_RADPS: f64 = 0.1;
-const CLIMB_TRIM_MAX_MPS: f64 = 3.0;
-const THRUST_TRIM_MAX_MPS2: f64 = 2.0;
+/// What a call works on, apart from the columns of the world, because a loop over one block becomes vector code: the
+/// truth, the airspeed, the order, the memory and the inputs.
+type Block = [Column; INPUTS + 4];
 
-/// Greatest acceleration that is asked of the motor beyond what climb and drag need.
-const ACCELERATION_MAX_MPS2: f64 = 3.0;
-
-/// How far ahead of the aircraft what it follows at a rate may run.
-const LEAD_MAX_RAD: f64 = 0.3;
-const LEAD_MAX_M: f64 = 5.0;
-
-/// Full climb is allowed only this part of the design airspeed above the least one.
-const CLIMB_ROOM: f64 = 0.12;
-
-/// How sharply an aircraft turns onto its circle.
-const ORBIT_GAIN: f64 = 2.0;
-
-/// What the sensors say.
-#[derive(Debug, Clone, Copy)]
-struct Flight {
-    position_m: DVec3,
-    velocity_mps: DVec3,
-    course_rad: f64,
-    roll_rad: f64,
-    sin_roll: f64,
-    cos_roll: f64,
-    pitch_rad: f64,
-    /// The book's p, q, r.
-    rate_radps: DVec3,
-    airspeed_mps: f64,
-}
-
-/// What is to be flown.
-#[derive(Debug, Clone, Copy)]
-struct Aim {
-    course_rad: f64,
-    /// How fast the course changes.
-    turn_radps: f64,
-    altitude_m: f64,
-    /// How fast the altitude changes.
-    climb_mps: f64,
-    airspeed_mps: f64,
-}
-
-impl Flight {
-    #[inline(always)]
-    fn new(truth: &Reading<'_>, air: &Reading<'_>) -> Self {
-        let velocity_mps = truth.vec3(truth::VELOCITY);
-        let rate = truth.vec3(truth::ANGULAR_VELOCITY);
-        let q = truth.quat(truth::ORIENTATION);
-        // the world's vertical in the body frame
-        let forward = 2.0 * (q.x * q.z - q.w * q.y);
-        let left = 2.0 * (q.y * q.z + q.w * q.x);
-        let up = 1.0 - 2.0 * (q.x * q.x + q.y * q.y);
-        let across = math::max(math::hypot2(left, up), 1e-9);
-        Self {
-            position_m: truth.vec3(truth::POSITION),
-            velocity_mps,
-            course_rad: math::atan2(velocity_mps.y, velocity_mps.x),
-            roll_rad: math::atan2(left, up),
-            sin_roll: left / across,
-            cos_roll: up / across,
-            pitch_rad: math::atan2(forward, across),
-            rate_radps: DVec3::new(rate.x, -rate.y, -rate.z),
-            airspeed_mps: air.get(airspeed::AIRSPEED),
-        }
-    }
-}
+const AIRSPEED: usize = truth::ANGULAR_VELOCITY + 3;
+const ORDER_MODE: usize = AIRSPEED + 1;
+const ORDER: usize = ORDER_MODE + 1;
+const HELD: usize = ORDER + 4;
+const INPUTS: usize = HELD + MEMORY;
 
 impl Driver for Autopilot {
     fn default_rate_hz(&self) -> f64 {
@@ -225,153 +166,87 @@ impl Driver for Autopilot {
     }
 
     fn control(&self, control: &mut Control<'_>) {
-        while let Some(lane) = control.next_lane() {
-            let mode = control.mode[lane];
-            let (truth, air) = (control.reading(0, lane), control.reading(1, lane));
-            let blind = truth.stamp.is_none() || air.stamp.is_none();
-            if blind || mode == setpoint::DIRECT {
-                control.integers[MODE][lane] = mode as i64;
-                continue;
+        let mut block: Block = [[0.0; LANES]; INPUTS + 4];
+        let flown = gather(control, &mut block);
+        let (gains, period_s) = (self.gains, control.period_s);
+        let lanes = (u32::BITS - flown.leading_zeros()).next_multiple_of(LANE_STEP as u32) as usize;
+        control.simd.run(
+            #[inline(always)]
+            || kernel(&mut block, lanes, &gains, period_s),
+        );
+        for lane in (0..LANES).filter(|lane| flown & (1 << lane) != 0) {
+            for (column, fresh) in control.state.iter_mut().zip(&block[HELD..INPUTS]) {
+                column[lane] = fresh[lane];
             }
-            let flight = Flight::new(&truth, &air);
-            if control.integers[MODE][lane] != mode as i64 {
-                control.integers[MODE][lane] = mode as i64;
-                control.state[HELD_COURSE][lane] = flight.course_rad;
-                control.state[HELD_ALTITUDE][lane] = flight.position_m.z;
-            }
-            let aim = self.aim(control, lane, &flight);
-            let [aileron, rudder] = self.turn(control, lane, &flight, &aim);
-            let [elevator, throttle] = self.climb(control, lane, &flight, &aim);
-            for (column, value) in control.inputs.iter_mut().zip([elevator, aileron, rudder, throttle]) {
-                column[lane] = value;
+            for (column, fresh) in control.inputs.iter_mut().zip(&block[INPUTS..]) {
+                column[lane] = fresh[lane];
             }
         }
     }
 }
 
-impl Autopilot {
-    #[inline(always)]
-    fn aim(&self, control: &mut Control<'_>, lane: usize, flight: &Flight) -> Aim {
-        let wanted: [f64; 4] = std::array::from_fn(|index| control.setpoint[index][lane]);
+/// Collects what is sensed, ordered and remembered in all lanes that are flown, and tells which these are. What a lane
+/// holds is taken anew where its mode has changed.
+fn gather(control: &mut Control<'_>, block: &mut Block) -> u32 {
+    let mut flown = 0;
+    while let Some(lane) = control.next_lane() {
         let mode = control.mode[lane];
-        let held = Aim {
-            course_rad: control.state[HELD_COURSE][lane],
-            turn_radps: 0.0,
-            altitude_m: control.state[HELD_ALTITUDE][lane],
-            climb_mps: 0.0,
-            airspeed_mps: self.spec.airspeed_mps,
-        };
-        if mode == setpoint::COURSE {
-            let [course_rad, altitude_m, airspeed_mps, _] = wanted;
-            Aim { course_rad, altitude_m, airspeed_mps, ..held }
-        } else if mode == setpoint::POSITION {
-            self.orbit(wanted, flight, held)
-        } else if mode == setpoint::VELOCITY {
-            let [airspeed_mps, _, climb_mps, turn_radps] = wanted;
-            let climb_mps = math::clamp(climb_mps, -self.spec.climb_max_mps, self.spec.climb_max_mps);
-            let course_ahead = math::wrap_angle(held.course_rad + turn_radps * control.period_s - flight.course_rad);
-            let altitude_ahead = held.altitude_m + climb_mps * control.period_s - flight.position_m.z;
-            let course_rad = flight.course_rad + math::clamp(course_ahead, -LEAD_MAX_RAD, LEAD_MAX_RAD);
-            let altitude_m = flight.position_m.z + math::clamp(altitude_ahead, -LEAD_MAX_M, LEAD_MAX_M);
-            control.state[HELD_COURSE][lane] = course_rad;
-            control.state[HELD_ALTITUDE][lane] = altitude_m;
-            Aim { course_rad, turn_radps, altitude_m, climb_mps, airspeed_mps }
-        } else {
-            held
+        let entered = control.integers[MODE][lane] != mode as i64;
+        control.integers[MODE][lane] = mode as i64;
+        let (truth, air) = (control.reading(0, lane), control.reading(1, lane));
+        if truth.stamp.is_none() || air.stamp.is_none() || mode == setpoint::DIRECT {
+            continue;
+        }
+        flown |= 1 << lane;
+        for (index, column) in block[..AIRSPEED].iter_mut().enumerate() {
+            column[lane] = truth.get(index);
+        }
+        block[AIRSPEED][lane] = air.get(airspeed::AIRSPEED);
+        block[ORDER_MODE][lane] = mode;
+        for (column, value) in block[ORDER..HELD].iter_mut().zip(&*control.setpoint) {
+            column[lane] = value[lane];
+        }
+        for (column, value) in block[HELD..INPUTS].iter_mut().zip(&*control.state) {
+            column[lane] = value[lane];
+        }
+        if entered {
+            let velocity = body::vec3(block, truth::VELOCITY, lane);
+            block[HELD + HELD_COURSE][lane] = math::atan2(velocity.y, velocity.x);
+            block[HELD + HELD_ALTITUDE][lane] = block[truth::POSITION + 2][lane];
         }
     }
-
-    /// The book's orbit (10.13): from afar straight to the centre, on the circle along it. Its change is fed forward.
-    #[inline(always)]
-    fn orbit(&self, [x, y, altitude_m, _]: [f64; 4], flight: &Flight, held: Aim) -> Aim {
-        let radius = self.spec.loiter_radius_m;
-        let (dx, dy) = (flight.position_m.x - x, flight.position_m.y - y);
-        let (vx, vy) = (flight.velocity_mps.x, flight.velocity_mps.y);
-        let distance = math::max(math::hypot2(dx, dy), 0.01 * radius);
-        let out = ORBIT_GAIN * (distance / radius - 1.0);
-        let sense = if self.spec.loiter_clockwise { -1.0 } else { 1.0 };
-        let around = (dx * vy - dy * vx) / (distance * distance);
-        let outwards = (dx * vx + dy * vy) / distance;
-        Aim {
-            course_rad: math::atan2(dy, dx) + sense * (FRAC_PI_2 + math::atan(out)),
-            turn_radps: around + sense * (ORBIT_GAIN / radius) * outwards / (1.0 + out * out),
-            altitude_m,
-            ..held
-        }
-    }
-
-    /// Aileron and rudder.
-    #[inline(always)]
-    fn turn(&self, control: &mut Control<'_>, lane: usize, flight: &Flight, aim: &Aim) -> [f64; 2] {
-        let gains = &self.gains;
-        let ground = math::hypot2(flight.velocity_mps.x, flight.velocity_mps.y);
-        // in a strong headwind the course hardly is a direction any more
-        let ground = math::max(ground, 0.3 * self.spec.airspeed_mps);
-        let error = math::wrap_angle(aim.course_rad - flight.course_rad);
-        let limit = gains.turn_acceleration / ground;
-        let wanted = aim.turn_radps + gains.course[0] * error + control.state[TURN_TRIM][lane];
-        let turn = math::clamp(wanted, -limit, limit);
-        let gained = if turn == wanted { gains.course[1] * error * control.period_s } else { 0.0 };
-        integrate(&mut control.state[TURN_TRIM][lane], gained, TURN_TRIM_MAX_RADPS);
-
-        let roll = -math::atan(turn * ground / GRAVITY_MPS2);
-        let roll_acceleration = gains.roll[0] * (roll - flight.roll_rad) - gains.roll[1] * flight.rate_radps.x;
-        let speed = math::max(flight.airspeed_mps, self.spec.airspeed_min_mps);
-        let coordinated = GRAVITY_MPS2 * flight.sin_roll / speed;
-        let yaw_acceleration = gains.yaw * (coordinated - flight.rate_radps.z);
-        let thin = gains.thinness(flight.airspeed_mps);
-        let surface = |[for_roll, for_yaw]: [f64; 2]| {
-            let surface = thin * (for_roll * roll_acceleration + for_yaw * yaw_acceleration);
-            math::clamp(surface, -gains.surface_max, gains.surface_max)
-        };
-        [surface(gains.aileron), surface(gains.rudder)]
-    }
-
-    /// Elevator and throttle.
-    #[inline(always)]
-    fn climb(&self, control: &mut Control<'_>, lane: usize, flight: &Flight, aim: &Aim) -> [f64; 2] {
-        let (spec, gains) = (&self.spec, &self.gains);
-        let speed = math::max(flight.airspeed_mps, spec.airspeed_min_mps);
-        let error = aim.altitude_m - flight.position_m.z;
-        let room = (flight.airspeed_mps - spec.airspeed_min_mps) / (CLIMB_ROOM * spec.airspeed_mps);
-        let most = spec.climb_max_mps * math::clamp(room, -1.0, 1.0);
-        let wanted = aim.climb_mps + gains.altitude[0] * error + control.state[CLIMB_TRIM][lane];
-        let climb = math::clamp(wanted, -spec.climb_max_mps, most);
-        let gained = if climb == wanted { gains.altitude[1] * error * control.period_s } else { 0.0 };
-        integrate(&mut control.state[CLIMB_TRIM][lane], gained, CLIMB_TRIM_MAX_MPS);
-
-        let slow = spec.airspeed_mps / speed;
-        let alpha = gains.alpha[0] * slow * slow / math::max(flight.cos_roll, 0.5) - gains.alpha[1];
-        let pitch = math::clamp(alpha + climb / speed, -spec.pitch_max_rad, spec.pitch_max_rad);
-        let pitch_rate = flight.rate_radps.y * flight.cos_roll - flight.rate_radps.z * flight.sin_roll;
-        let correction = gains.pitch[0] * (pitch - flight.pitch_rad) - gains.pitch[1] * pitch_rate;
-        let elevator = gains.elevator[0] + gains.elevator[1] * alpha + gains.thinness(flight.airspeed_mps) * correction;
-        [
-            math::clamp(elevator, -gains.surface_max, gains.surface_max),
-            self.throttle(control, lane, flight, aim.airspeed_mps),
-        ]
-    }
-
-    #[inline(always)]
-    fn throttle(&self, control: &mut Control<'_>, lane: usize, flight: &Flight, airspeed_mps: f64) -> f64 {
-        let (spec, gains) = (&self.spec, &self.gains);
-        let now = flight.airspeed_mps;
-        let error = math::clamp(airspeed_mps, spec.airspeed_min_mps, spec.airspeed_max_mps) - now;
-        let wanted = gains.airspeed[0] * error;
-        let acceleration = math::clamp(wanted, -ACCELERATION_MAX_MPS2, ACCELERATION_MAX_MPS2);
-        let uphill = GRAVITY_MPS2 * flight.velocity_mps.z / math::max(now, spec.airspeed_min_mps);
-        let needed = acceleration + uphill + control.state[THRUST_TRIM][lane];
-        let jet_square = gains.jet_mass * needed + (1.0 + gains.jet_drag) * now * now;
-        let throttle = math::max(jet_square, 0.0).sqrt() * gains.per_jet;
-        let limited = math::clamp(throttle, 0.0, 1.0);
-        let free = acceleration == wanted && limited > 0.0 && limited < 1.0;
-        let gained = if free { gains.airspeed[1] * error * control.period_s } else { 0.0 };
-        integrate(&mut control.state[THRUST_TRIM][lane], gained, THRUST_TRIM_MAX_MPS2);
-        limited
-    }
+    flown
 }
 
+/// One call for all lanes.
 #[inline(always)]
-fn integrate(integral: &mut f64, gained: f64, most: f64) {
-    *integral = math::clamp(*integral + gained, -most, most);
+fn kernel(block: &mut Block, lanes: usize, gains: &Gains, period_s: f64) {
+    for lane in 0..lanes.min(LANES) {
+        let flight = Flight::new(
+            body::vec3(block, truth::POSITION, lane),
+            body::orientation(block, lane),
+            body::vec3(block, truth::VELOCITY, lane),
+            body::vec3(block, truth::ANGULAR_VELOCITY, lane),
+            block[AIRSPEED][lane],
+        );
+        let values = [block[ORDER][lane], block[ORDER + 1][lane], block[ORDER + 2][lane], block[ORDER + 3][lane]];
+        let order = Order { mode: block[ORDER_MODE][lane], values };
+        let before = Memory {
+            course_rad: block[HELD + HELD_COURSE][lane],
+            altitude_m: block[HELD + HELD_ALTITUDE][lane],
+            turn_trim_radps: block[HELD + TURN_TRIM][lane],
+            climb_trim_mps: block[HELD + CLIMB_TRIM][lane],
+            thrust_trim_mps2: block[HELD + THRUST_TRIM][lane],
+        };
+        let ([elevator, aileron, rudder, throttle], after) = law::fly(&flight, &order, &before, (gains, period_s));
+        block[HELD + HELD_COURSE][lane] = after.course_rad;
+        block[HELD + HELD_ALTITUDE][lane] = after.altitude_m;
+        block[HELD + TURN_TRIM][lane] = after.turn_trim_radps;
+        block[HELD + CLIMB_TRIM][lane] = after.climb_trim_mps;
+        block[HELD + THRUST_TRIM][lane] = after.thrust_trim_mps2;
+        block[INPUTS][lane] = elevator;
+        block[INPUTS + 1][lane] = aileron;
+        block[INPUTS + 2][lane] = rudder;
+        block[INPUTS + 3][lane] = throttle;
+    }
 }

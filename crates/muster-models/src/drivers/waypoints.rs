@@ -2,12 +2,12 @@
 //! sample begins with position and orientation) and commands velocity, course or position setpoints, so it drives
 //! every robot whose motion or controller follows setpoints.
 
+use super::status;
 use glam::DVec3;
 use muster_core::component::{Control, Driver, Kind, Pose, Reading, Subscription};
 use muster_core::lanes::{Quantity, setpoint};
-use muster_core::{choice, math, spec};
 use muster_core::spec::Spec;
-use super::status;
+use muster_core::{choice, math, spec};
 use std::sync::Arc;
 
 choice! {
@@ -27,7 +27,7 @@ choice! {
 spec! {
     /// Parameters of the waypoints driver.
     pub struct WaypointsSpec {
-        /// The places, in order; x, y or x, y, z. None: stay.
+        /// The places, in order; x, y, z, or x, y at any height (aircraft: the one they started at). None: stay.
         points_m: Vec<Vec<f64>> = Vec::new();
         /// Places are relative to where the robot started.
         relative: bool = false;
@@ -139,7 +139,11 @@ impl Waypoints {
         let base = if self.spec.relative { home } else { DVec3::ZERO };
         match *point.as_slice() {
             [x, y, z] => (base + DVec3::new(x, y, z), false),
-            [x, y] => (DVec3::new(base.x + x, base.y + y, here.z), true),
+            // an aircraft told to fly where it is would drift away in height
+            [x, y] => {
+                let z = if self.spec.by == By::Course { home.z } else { here.z };
+                (DVec3::new(base.x + x, base.y + y, z), true)
+            }
             _ => (home, false),
         }
     }
@@ -183,7 +187,8 @@ impl Waypoints {
                 let turn = math::clamp(2.5 * off, -self.spec.turn_max_radps, self.spec.turn_max_radps);
                 // drives only as far as it looks where it goes, and slows down before the place
                 let ahead = math::max(0.0, math::cos(off));
-                let speed = math::min(self.spec.speed_mps, 0.5 * self.spec.tolerance_m + 1.5 * distance) * ahead * ahead;
+                let speed =
+                    math::min(self.spec.speed_mps, 0.5 * self.spec.tolerance_m + 1.5 * distance) * ahead * ahead;
                 control.command(lane, setpoint::VELOCITY, [speed, 0.0, 0.0, turn]);
             }
             By::Strafe => {

@@ -121,14 +121,17 @@ pub(super) fn wait(how: &How) -> Lines {
             let stats = measure_waits(strategy, period, count as usize);
             let us = |ns: u64| ns as f64 / 1e3;
             let line = Line::new("wait", format!("{} every {period:?}", strategy.name()));
-            let line = [("mean_us", stats.mean_ns), ("p50_us", stats.p50_ns), ("p99_us", stats.p99_ns), ("max_us", stats.max_ns)]
-                .into_iter()
-                .fold(line, |line, (key, ns)| line.both(key, us(ns), format!("{:.1}", us(ns))));
+            let line = [
+                ("mean_us", stats.mean_ns),
+                ("p50_us", stats.p50_ns),
+                ("p99_us", stats.p99_ns),
+                ("max_us", stats.max_ns),
+            ]
+            .into_iter()
+            .fold(line, |line, (key, ns)| line.both(key, us(ns), format!("{:.1}", us(ns))));
             let share = stats.cpu_share.unwrap_or(f64::NAN);
             let chosen = if strategy == WaitStrategy::default() { "default" } else { "" };
-            lines.push(
-                line.both("cpu_share", share, format!("{:.0} %", share * 100.0)).shown("", chosen.to_owned()),
-            );
+            lines.push(line.both("cpu_share", share, format!("{:.0} %", share * 100.0)).shown("", chosen.to_owned()));
         }
     }
     Ok(lines)
@@ -202,9 +205,9 @@ pub(super) fn fork_join(how: &How) -> Lines {
     let threads = how.threads.unwrap_or(2);
     let pool = Pool::new(threads).map_err(|error| error.to_string())?;
     let ns = measure_fork_join(&pool, if how.quick { 1_000 } else { 100_000 }) as f64;
-    Ok(vec![
-        Line::new("fork-join", "empty")
-            .both("threads", threads as f64, threads.to_string())
-            .both("fork_join_ns", ns, format!("{ns:.0}")),
-    ])
+    Ok(vec![Line::new("fork-join", "empty").both("threads", threads as f64, threads.to_string()).both(
+        "fork_join_ns",
+        ns,
+        format!("{ns:.0}"),
+    )])
 }

@@ -7,7 +7,7 @@ use crate::board::Board;
 use crate::component::{Blow, Control, Measure, Pose, Readings, Sample, Sense, Tick};
 use crate::contact;
 use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
-use crate::model::{Cohort, DriverColumns, Environment, Frame, Joint, SensorColumns, body_from_frame, integers};
+use crate::model::{Cohort, Environment, Frame, Joint, body_from_frame, integers};
 use crate::random;
 use crate::simd::Simd;
 use crate::time::{SimTime, Ticker};
@@ -134,7 +134,8 @@ struct SensorClock {
 /// The pose columns before a move: to bound it, to measure acceleration, to undo it.
 type Before = [Column; body::ANGULAR_VELOCITY];
 
-const WIND_STREAM: u64 = 0x77_69_6e_64;
+/// Which stream of a robot drives the gusts around it.
+const WIND_STREAM: u64 = 0x0077_696e_6400;
 
 impl std::ops::Deref for Chunk {
     type Target = Lanes;
@@ -322,15 +323,14 @@ impl Lanes {
 
     fn start(&mut self, cohort: &Cohort, lane: usize, home: Pose, around: &Surroundings<'_>) {
         for index in 0..cohort.blueprint.drivers.len() {
-            let (slot, columns) = (&cohort.blueprint.drivers[index], &cohort.layout.drivers[index]);
-            let mut control = self.control(cohort, index, columns, 0, 0, around);
+            let slot = &cohort.blueprint.drivers[index];
+            let mut control = self.control(cohort, index, 0, 0, around);
             slot.driver.start(&mut control, lane, home);
         }
         for index in 0..cohort.blueprint.sensors.len() {
             if let Sense::Own(feel) = cohort.blueprint.sensors[index].sensor.sense() {
-                let columns = &cohort.layout.sensors[index];
                 let mut fresh = std::mem::take(&mut self.fresh);
-                feel.start(&mut self.measure(cohort, index, columns, 0, &mut fresh, around), lane);
+                feel.start(&mut self.measure(cohort, index, 0, &mut fresh, around), lane);
                 self.fresh = fresh;
             }
         }
@@ -408,8 +408,7 @@ impl Lanes {
             let Some(call) = self.drivers[index].take_due(slot.rate, now) else { continue };
             let mut due = ((1_u32 << self.len) - 1) & !self.isolated;
             while due != 0 {
-                let columns = &cohort.layout.drivers[index];
-                let mut control = self.control(cohort, index, columns, due, call, around);
+                let mut control = self.control(cohort, index, due, call, around);
                 let outcome = attempt(|| slot.driver.control(&mut control));
                 let (lane, left) = (control.current, control.due & !(1 << control.current));
                 due = match outcome {
@@ -427,12 +426,12 @@ impl Lanes {
         &'a mut self,
         cohort: &'a Cohort,
         index: usize,
-        columns: &'a DriverColumns,
         due: u32,
         call: u64,
         around: &Surroundings<'a>,
     ) -> Control<'a> {
         let layout = &cohort.layout;
+        let columns = &layout.drivers[index];
         let (front, sensors) = self.real.split_at_mut(layout.sensors_first);
         let (front, state) = front.split_at_mut(columns.state.0);
         let (body_columns, inputs) = front.split_at_mut(body::COLUMNS);
@@ -623,7 +622,7 @@ impl Lanes {
             let mut fresh = std::mem::take(&mut self.fresh);
             let panic = attempt(|| match columns.jointed {
                 true => self.measure_jointed(cohort, index, sample, &mut fresh, around),
-                false => feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around)),
+                false => feel.measure(&mut self.measure(cohort, index, sample, &mut fresh, around)),
             });
             match panic {
                 None => self.keep_sample(cohort, index, sample, &mut fresh),
@@ -640,12 +639,11 @@ impl Lanes {
         &'a mut self,
         cohort: &'a Cohort,
         index: usize,
-        columns: &SensorColumns,
         sample: u64,
         fresh: &'a mut [Column],
         around: &Surroundings<'a>,
     ) -> Measure<'a> {
-        let slot = &cohort.blueprint.sensors[index];
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         let lanes = self.lanes();
         let (front, sensors) = self.real.split_at_mut(cohort.layout.sensors_first);
         let base = cohort.layout.sensors_first;
@@ -688,7 +686,7 @@ impl Lanes {
             self.real[first..end].copy_from_slice(before);
             joint_positions(cohort, &self.real, lane, &mut joints);
             let mount = body_from_frame(&cohort.blueprint.frames, &joints, frame).then(&slot.mount);
-            let mut measure = self.measure(cohort, index, columns, sample, fresh, around);
+            let mut measure = self.measure(cohort, index, sample, fresh, around);
             measure.mount = &mount;
             feel.measure(&mut measure);
             states.iter_mut().zip(&self.real[first..end]).for_each(|(kept, column)| kept[lane] = column[lane]);
@@ -875,13 +873,11 @@ mod smallmem {
 
 /// Moves what contacts asked for into position and velocity.
 fn take_pushes(columns: &mut [Column]) {
-    for axis in 0..3 {
-        for lane in 0..LANES {
-            columns[body::POSITION + axis][lane] += columns[body::PUSH + axis][lane];
-            columns[body::VELOCITY + axis][lane] += columns[body::KICK + axis][lane];
+    for (target, source) in [(body::POSITION, body::PUSH), (body::VELOCITY, body::KICK)] {
+        for axis in 0..3 {
+            let asked = std::mem::replace(&mut columns[source + axis], [0.0; LANES]);
+            columns[target + axis].iter_mut().zip(asked).for_each(|(value, change)| *value += change);
         }
-        columns[body::PUSH + axis] = [0.0; LANES];
-        columns[body::KICK + axis] = [0.0; LANES];
     }
 }
 

@@ -26,6 +26,7 @@ struct Pair {
 #[derive(Default)]
 pub(crate) struct Group {
     members: Vec<u32>,
+    #[expect(clippy::vec_box, reason = "chunks move in and out at every window; only their pointers should")]
     chunks: Vec<Box<Chunk>>,
     pairs: Vec<Pair>,
     robots: usize,

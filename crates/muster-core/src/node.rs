@@ -1,5 +1,5 @@
 //! Configuration as a tree of values that remember where they were written, and the problems found in it.
-//! Parsers make [`Node`]s, [`crate::spec`] turns them into typed specifications; neither stops at the first problem.
+//! Parsers make [`Node`]s, [`mod@crate::spec`] turns them into typed specifications; neither stops at the first problem.
 
 use std::fmt;
 

@@ -130,6 +130,7 @@ pub struct World {
     radii_m: Vec<f64>,
     publics: Vec<Public>,
     snapshots: Vec<Arc<Snapshot>>,
+    #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
     spare_jobs: Vec<Box<LookJob>>,
     flying: usize,
     /// Robots and sensors somebody outside listens to, by identity and name.
@@ -263,7 +264,7 @@ impl World {
             simd: self.options.simd,
             logic_after_physics: self.model.logic_after_physics,
         };
-        let pays = executor.always_spread() || (executor.threads() > 1 && self.live_ns > PARALLEL_FROM_NS);
+        let pays = uses_threads(executor, self.live_ns);
         self.coupling.live(chunks, end, &around, pays.then_some(executor));
         for chunk in self.state.chunks.iter_mut().flatten() {
             chunk.promote(end);
@@ -820,6 +821,11 @@ impl World {
         self.state.chunks.iter().flatten().map(|chunk| chunk.touches).sum()
     }
 
+    /// Whether the next window will run on the threads of this executor, as far as its cost is known.
+    pub fn uses_threads<E: Executor>(&self, executor: &E) -> bool {
+        uses_threads(executor, self.live_ns)
+    }
+
     /// Windows so far.
     pub fn windows(&self) -> u64 {
         self.state.windows
@@ -839,6 +845,10 @@ impl World {
             _ => self.state.chunk(robot.chunk).map_or(0, |chunk| chunk.samples(sensor)),
         }
     }
+}
+
+fn uses_threads<E: Executor>(executor: &E, live_ns: f64) -> bool {
+    executor.always_spread() || (executor.threads() > 1 && live_ns > PARALLEL_FROM_NS)
 }
 
 /// Copies every robot into a snapshot.

@@ -127,7 +127,7 @@ impl Judge {
                     self.measured.extend(world.number(path).map(|value| (path.to_owned(), value)));
                     value(world, &case.text).map(|what| (now, what))
                 }
-                (That::MinDistance, _) if now.ns() % EVERY.ns() == 0 => {
+                (That::MinDistance, _) if now.ns().is_multiple_of(EVERY.ns()) => {
                     too_near(world, &case.text, &mut self.grid).map(|what| (now, what))
                 }
                 (That::Holds, _) if now >= case.from => {
@@ -224,7 +224,7 @@ fn untrue(world: &World, expression: &Expression) -> Option<String> {
         Err(error) => Some(format!("{expression} has no value: {error}")),
         Ok(_) => {
             let shown = expression.variables().into_iter().filter_map(|path| {
-                Some(format!("{path} = {}", if path == "time_s" { world.time().s() } else { world.number(&path)? }))
+                Some(format!("{path} = {}", if path == "time_s" { world.time().s() } else { world.number(path)? }))
             });
             let shown: Vec<String> = shown.collect();
             Some(format!("{expression} does not hold ({})", shown.join(", ")))

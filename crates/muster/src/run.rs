@@ -197,7 +197,7 @@ impl Runner {
     fn wait(&mut self, sim: &Simulation, watcher: &mut dyn Watcher) -> bool {
         let Some(pacer) = &mut self.pacer else { return false };
         let window = self.windows;
-        let Some(late_ns) = pacer.wait(sim.clock(), sim.world().time(), window) else { return false };
+        let Some(late_ns) = pacer.wait(sim.clock(), sim.world().time(), window, &|| sim.wake()) else { return false };
         let now_ns = sim.clock().now_ns();
         if self.told_late_ns.is_none_or(|told| now_ns - told >= TELL_LATE_EVERY_NS) {
             self.told_late_ns = Some(now_ns);

@@ -18,6 +18,7 @@ use muster_scenario::text::{Async, Threads};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// How to load and run a scenario; everything left out comes from the scenario or its defaults.
 #[derive(Default, Clone)]
@@ -233,18 +234,39 @@ impl Simulation {
         }
     }
 
+    /// Wakes the threads robots run on, if the next window will use them: a sleeping thread starts late, and often on
+    /// the core of the one that woke it.
+    pub fn wake(&self) {
+        const NOTHING: usize = 64;
+        if let Threading::Pool(pool) = &self.threading
+            && self.world.uses_threads(pool)
+        {
+            pool.for_each_mut(&mut [(); NOTHING], &|_, ()| ());
+        }
+    }
+
     /// Hands out what is still to be delivered, and waits for it.
     pub fn flush(&mut self) {
         self.messenger.flush();
     }
 }
 
+/// Threads that were woken for a window look out for it this long before they sleep again.
+const LOOK_OUT: Duration = Duration::from_micros(200);
+
+fn pool(threads: usize) -> std::io::Result<Pool> {
+    let pool = Pool::new(threads)?;
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    pool.spin_for(if threads <= cores { LOOK_OUT } else { Duration::ZERO });
+    Ok(pool)
+}
+
 fn threading(threads: Threads, model: &Model) -> std::io::Result<Threading> {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Ok(match threads {
         Threads::Count(1) => Threading::Serial(Serial),
-        Threads::Count(count) => Threading::Pool(Pool::new(count)?),
-        Threads::Auto => Threading::Pool(Pool::new(cores())?),
+        Threads::Count(count) => Threading::Pool(pool(count)?),
+        Threads::Auto => Threading::Pool(pool(cores())?),
         Threads::PerRobot => {
             let active = model.robots.iter().filter(|robot| robot.cohort.blueprint.active());
             let names: Vec<String> = active.map(|robot| robot.name.clone()).collect();

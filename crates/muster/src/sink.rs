@@ -86,6 +86,7 @@ pub(crate) struct Messenger {
     background: Box<dyn Background<Message>>,
     asynchronous: bool,
     threaded: bool,
+    #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
     spare: Vec<Box<Message>>,
     directory: (u64, Arc<Directory>),
     patterns: Vec<String>,

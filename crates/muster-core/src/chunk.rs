@@ -127,6 +127,8 @@ struct SensorClock {
     /// When the oldest sample under way becomes visible.
     next_visible: SimTime,
     samples: u64,
+    /// True after it panicked.
+    broken: bool,
 }
 
 /// The pose columns before a move: to bound it, to measure acceleration, to undo it.
@@ -282,6 +284,7 @@ impl Lanes {
             ticker: Ticker::after(slot.rate, slot.phase, self.now),
             next_visible: SimTime::NEVER,
             samples: 0,
+            broken: false,
         };
         self.sensors = blueprint.sensors.iter().map(sensor).collect();
     }
@@ -473,7 +476,9 @@ impl Lanes {
         self.blow(cohort, lanes, dt_s, around);
         let tick = Tick { dt_s, time: self.tick.next, environment: around.environment, simd: around.simd };
         let columns = &mut self.real[..cohort.layout.motion_end];
-        if let Some(panic) = attempt(|| cohort.blueprint.motion.advance(columns, lanes, &tick)) {
+        if frozen.count_ones() as usize == self.len {
+            // nobody left to move
+        } else if let Some(panic) = attempt(|| cohort.blueprint.motion.advance(columns, lanes, &tick)) {
             self.isolate_all(cohort, self.tick.next, &format!("motion {:?} {panic}", cohort.blueprint.motion_kind));
         }
         if !self.near.is_empty() {
@@ -611,7 +616,7 @@ impl Lanes {
             let Some(sample) = self.sensors[index].ticker.take_due(slot.rate, now) else { continue };
             self.sensors[index].samples += 1;
             let Sense::Own(feel) = slot.sensor.sense() else { continue };
-            if self.isolated.count_ones() as usize == self.len {
+            if self.sensors[index].broken {
                 continue;
             }
             let mut fresh = std::mem::take(&mut self.fresh);
@@ -621,7 +626,10 @@ impl Lanes {
             });
             match panic {
                 None => self.keep_sample(cohort, index, sample, &mut fresh),
-                Some(panic) => self.isolate_all(cohort, now, &format!("sensor {:?} {panic}", slot.name)),
+                Some(panic) => {
+                    self.sensors[index].broken = true;
+                    self.isolate_all(cohort, now, &format!("sensor {:?} {panic}", slot.name));
+                }
             }
             self.fresh = fresh;
         }

@@ -219,7 +219,11 @@ impl World {
         Window { end, phases_ns: watch.laps_ns }
     }
 
-    /// Applies every command whose time has come.
+    /// Applies every command whose time has come, as the next window would do first.
+    pub fn settle(&mut self) {
+        self.take_commands();
+    }
+
     fn take_commands(&mut self) {
         self.heard.clear();
         self.contacts.clear();

@@ -155,6 +155,7 @@ impl Simulation {
 
     /// Walks one window, at most until `until`.
     pub fn walk_window(&mut self, until: SimTime) -> Window {
+        self.messenger.follow(&mut self.world);
         let until = until.min(self.messenger.next_states());
         let Self { world, threading, background, clock, .. } = self;
         let background = &mut **background;

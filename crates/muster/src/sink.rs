@@ -153,17 +153,24 @@ impl Messenger {
         }
     }
 
+    /// Listens to robots that come with the next window, so that their first samples are heard.
+    pub(crate) fn follow(&mut self, world: &mut World) {
+        if !self.any {
+            return;
+        }
+        world.settle();
+        if world.generation() != self.directory.0 {
+            self.note_start(world);
+            for pattern in &self.patterns {
+                listen(world, pattern);
+            }
+        }
+    }
+
     /// Hands out what became visible in the last window.
     pub(crate) fn deliver(&mut self, world: &mut World) {
         if !self.any {
             return;
-        }
-        if world.generation() != self.directory.0 {
-            self.note_start(world);
-            for pattern in std::mem::take(&mut self.patterns) {
-                listen(world, &pattern);
-                self.patterns.push(pattern);
-            }
         }
         let now = world.time();
         let due = match &mut self.states {

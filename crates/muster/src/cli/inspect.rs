@@ -40,7 +40,7 @@ fn overview(sim: &Simulation, as_json: bool) {
     let robots: Vec<&Robot> = sim.world().robots().collect();
     if as_json {
         let list: Vec<Value> = robots.iter().map(|robot| robot_json(sim, robot)).collect();
-        println!("{:#}", json!({ "time_s": sim.world().time().s(), "robots": list }));
+        say!("{:#}", json!({ "time_s": sim.world().time().s(), "robots": list }));
         return;
     }
     let mut rows = table(&["robot", "kind", "motion", "driver", "sensors", "position m"]);
@@ -61,14 +61,14 @@ fn overview(sim: &Simulation, as_json: bool) {
             format!("{:.3} {:.3} {:.3}", position.x, position.y, position.z),
         ]);
     }
-    println!("{rows}");
+    say!("{rows}");
     if robots.len() > SHOWN {
-        println!("and {} more robots (--json shows all)", robots.len() - SHOWN);
+        say!("and {} more robots (--json shows all)", robots.len() - SHOWN);
     }
     for compound in &sim.world().model().compounds {
-        println!("compound {}: {}", compound.name, compound.members.join(", "));
+        say!("compound {}: {}", compound.name, compound.members.join(", "));
     }
-    println!("time {}, state hash {:032x}", sim.world().time(), sim.world().hash());
+    say!("time {}, state hash {:032x}", sim.world().time(), sim.world().hash());
 }
 
 fn robot_json(sim: &Simulation, robot: &Robot) -> Value {
@@ -138,7 +138,7 @@ fn numbers_json(values: &[f64]) -> Value {
 fn robot(sim: &Simulation, name: &str, as_json: bool) {
     if as_json {
         let found = sim.world().robots().find(|robot| robot.name == name);
-        println!("{:#}", found.map_or(Value::Null, |robot| robot_json(sim, robot)));
+        say!("{:#}", found.map_or(Value::Null, |robot| robot_json(sim, robot)));
         return;
     }
     let mut rows = table(&["property", "value", ""]);
@@ -159,13 +159,13 @@ fn robot(sim: &Simulation, name: &str, as_json: bool) {
         };
         rows.add_row(vec![shown.path, format!("{}{more}", values.join(" ")), sort.to_owned()]);
     }
-    println!("{rows}");
+    say!("{rows}");
 }
 
 fn value(sim: &Simulation, path: &str, as_json: bool) -> u8 {
     match sim.world().property(path) {
-        Ok(values) if as_json => println!("{}", json!(values)),
-        Ok(values) => println!("{}", values.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")),
+        Ok(values) if as_json => say!("{}", json!(values)),
+        Ok(values) => say!("{}", values.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")),
         Err(error) => {
             eprintln!("error: {error}");
             return FAILED;

@@ -30,16 +30,16 @@ pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
     };
     let items: Vec<Item> = items().into_iter().filter(wanted).collect();
     if as_json {
-        println!("{:#}", Value::from(items.iter().map(item_json).collect::<Vec<_>>()));
+        say!("{:#}", Value::from(items.iter().map(item_json).collect::<Vec<_>>()));
         return OK;
     }
     let mut family = "";
     for item in &items {
         if item.family != family {
-            println!("{}{}:", if family.is_empty() { "" } else { "\n" }, item.family);
+            say!("{}{}:", if family.is_empty() { "" } else { "\n" }, item.family);
             family = item.family;
         }
-        println!("  {:<16} {}", item.name, item.doc);
+        say!("  {:<16} {}", item.name, item.doc);
         if what.is_some_and(|what| what != "components") {
             print_fields(item.fields);
         }
@@ -50,7 +50,7 @@ pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
 fn print_fields(fields: &[Field]) {
     for field in fields {
         let default = (field.default)().map_or_else(String::new, |default| format!(" = {default}"));
-        println!("    {}{default}  ({})  {}", field.name, (field.schema)().type_name(), field.doc.trim());
+        say!("    {}{default}  ({})  {}", field.name, (field.schema)().type_name(), field.doc.trim());
     }
 }
 

@@ -106,10 +106,10 @@ pub(crate) fn summary(report: &Report) {
     }
     row("seed", report.seed.to_string());
     row("state hash", format!("{:032x}", report.state_hash));
-    println!("{table}");
-    println!("{}", phase_table(report));
+    say!("{table}");
+    say!("{}", phase_table(report));
     if !report.sensors.is_empty() {
-        println!("{}", sensor_table(report));
+        say!("{}", sensor_table(report));
     }
 }
 

@@ -93,10 +93,10 @@ fn print_spread(reports: &[(u64, Report, Ended)], passed: usize) {
         reports.iter().filter(|(_, report, ended)| *ended != Ended::Finished || !report.failures.is_empty()).take(20)
     {
         let why = report.failures.first().map_or_else(|| format!("{ended:?}"), ToString::to_string);
-        println!("seed {seed}: {why}");
+        say!("seed {seed}: {why}");
     }
     let share = 100.0 * passed as f64 / reports.len().max(1) as f64;
-    println!("{passed} of {} seeds passed ({share:.1} %)", reports.len());
+    say!("{passed} of {} seeds passed ({share:.1} %)", reports.len());
     let mut columns: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (_, report, _) in reports {
         columns.entry("contacts".to_owned()).or_default().push(report.contacts as f64);
@@ -119,7 +119,7 @@ fn print_spread(reports: &[(u64, Report, Ended)], passed: usize) {
         row.extend(shown);
         table.add_row(row);
     }
-    println!("{table}");
+    say!("{table}");
     let wall: f64 = reports.iter().map(|(_, report, _)| report.wall_time_s).sum();
-    println!("{} of computing for {} runs", micros(wall * 1e6), reports.len());
+    say!("{} of computing for {} runs", micros(wall * 1e6), reports.len());
 }

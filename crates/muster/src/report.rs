@@ -170,6 +170,11 @@ fn rounded(value: f64) -> Value {
 }
 
 impl Report {
+    /// True if something expected did not happen, or a robot had to be isolated.
+    pub fn failed(&self) -> bool {
+        !self.failures.is_empty() || !self.faults.is_empty()
+    }
+
     /// Simulated seconds a second.
     pub fn rtf(&self) -> f64 {
         self.sim_time_s / self.wall_time_s.max(1e-12)

@@ -47,7 +47,7 @@ Examples:
   muster inspect fleet.yaml --at 2s scout0.position_m
   muster list sensors                            what can be written under sensors:
 
-Exit codes: 0 ok, 1 failed expectation or run-time failure, 2 usage, 3 invalid scenario,
+Exit codes: 0 ok, 1 failed expectation or isolated robot, 2 usage, 3 invalid scenario,
 5 real time missed under --require-rt, 124 timeout, 130 interrupted after a clean stop.";
 
 #[derive(Subcommand)]

@@ -72,7 +72,7 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     {
         return FAILED;
     }
-    exit_code(ended, !report.failures.is_empty())
+    exit_code(ended, report.failed())
 }
 
 /// The exit code of a run.

@@ -73,7 +73,7 @@ fn conclude(outcomes: BTreeMap<u64, Outcome>, flags: &RunFlags) -> u8 {
             }
         }
     }
-    let passed = reports.iter().filter(|(_, report, ended)| *ended == Ended::Finished && report.failures.is_empty());
+    let passed = reports.iter().filter(|(_, report, ended)| *ended == Ended::Finished && !report.failed());
     let passed = passed.count();
     if !flags.quiet {
         print_spread(&reports, passed);
@@ -84,13 +84,13 @@ fn conclude(outcomes: BTreeMap<u64, Outcome>, flags: &RunFlags) -> u8 {
             return FAILED;
         }
     }
-    let codes = reports.iter().map(|(_, report, ended)| exit_code(*ended, !report.failures.is_empty()));
+    let codes = reports.iter().map(|(_, report, ended)| exit_code(*ended, report.failed()));
     codes.max().unwrap_or(super::INTERRUPTED)
 }
 
 fn print_spread(reports: &[(u64, Report, Ended)], passed: usize) {
     for (seed, report, ended) in
-        reports.iter().filter(|(_, report, ended)| *ended != Ended::Finished || !report.failures.is_empty()).take(20)
+        reports.iter().filter(|(_, report, ended)| *ended != Ended::Finished || report.failed()).take(20)
     {
         let why = report.failures.first().map_or_else(|| format!("{ended:?}"), ToString::to_string);
         say!("seed {seed}: {why}");

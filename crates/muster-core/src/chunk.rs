@@ -248,7 +248,7 @@ impl Lanes {
             pushed: false,
             isolated: 0,
             faults: Vec::new(),
-            contacts: Vec::new(),
+            contacts: Vec::with_capacity(LANES),
             spoken: Vec::new(),
             spoken_values: Vec::new(),
             fresh: vec![[0.0; LANES]; most_fields.unwrap_or(0)],

@@ -3,6 +3,9 @@
 //! plug-in would.
 #![expect(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
 
+pub mod files;
+pub mod heap;
+
 use muster::{Setup, Simulation};
 use muster_core::component::{
     Control, Driver, Feel, Kind, Look, LookAt, Measure, Modifier, Motion, Pose, Registry, Sample, Sense, Sensor,

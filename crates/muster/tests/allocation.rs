@@ -99,7 +99,9 @@ fn check(what: &str, sim: &mut Simulation, door: Option<&Door>, asynchronous: bo
         }
     }
     sim.flush();
-    assert!(quiet == 3 && total <= 12, "{what}: {total} allocations, of late {quiet} quiet spans of 0.3 s");
+    // the queue of messages has room for 32, each with buffers that find their size
+    let most = if asynchronous { 150 } else { 12 };
+    assert!(quiet == 3 && total <= most, "{what}: {total} allocations, of late {quiet} quiet spans of 0.3 s");
 }
 
 fn check_file(file: &ScenarioFile, asynchronous: Async, threads: usize, listened: bool) {

@@ -2,7 +2,8 @@
 //! its vectors have grown.
 //!
 //! Cells are hashed into a table, so the world has no bounds; points are kept in the order of their buckets, so a
-//! query reads memory in runs.
+//! query reads memory in runs. Neighbouring cells along x share a block of consecutive buckets, so a row of cells is one
+//! run or two.
 
 use glam::DVec3;
 
@@ -10,15 +11,31 @@ use glam::DVec3;
 #[derive(Debug, Clone, Default)]
 pub struct Grid {
     per_m: f64,
+    /// One less than the number of blocks of buckets.
     mask: u32,
     /// First point of each bucket, one more than there are buckets.
     starts: Vec<u32>,
-    /// Original indices and positions, bucket by bucket.
-    points: Vec<(DVec3, u32)>,
+    /// The points, bucket by bucket.
+    points: Vec<Point>,
     buckets: Vec<u32>,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    position_m: DVec3,
+    /// Its number among those the grid was made of.
+    index: u32,
+    /// See [`tag`].
+    tag: u32,
+}
+
 type Cell = [i32; 3];
+
+/// Cells along x that have consecutive buckets: a block begins where x is a multiple.
+const BLOCK: i32 = 8;
+
+/// Points found before they are told: many enough that a query with some neighbours tells them at once.
+const FOUND: usize = 32;
 
 impl Grid {
     /// Sorts points into cells of a given size; queries with radii up to about that size are fast.
@@ -26,9 +43,10 @@ impl Grid {
         self.per_m = 1.0 / cell_m.max(1e-3);
         self.buckets.clear();
         let count = positions_m.clone().count();
-        self.mask = (count.max(1) * 2).next_power_of_two() as u32 - 1;
+        let buckets = (count.max(1) * 2).next_power_of_two().max(BLOCK as usize);
+        self.mask = buckets as u32 / BLOCK as u32 - 1;
         self.starts.clear();
-        self.starts.resize(self.mask as usize + 2, 0);
+        self.starts.resize(buckets + 1, 0);
         for position in positions_m.clone() {
             let bucket = self.bucket(self.cell(position));
             self.buckets.push(bucket);
@@ -38,11 +56,12 @@ impl Grid {
             self.starts[bucket] += self.starts[bucket - 1];
         }
         self.points.clear();
-        self.points.resize(count, (DVec3::ZERO, 0));
+        self.points.resize(count, Point { position_m: DVec3::ZERO, index: 0, tag: 0 });
         // `starts` is used as the cursor of each bucket and shifted back by one afterwards
-        for (index, position) in positions_m.enumerate() {
+        for (index, position_m) in positions_m.enumerate() {
+            let tag = tag(self.cell(position_m));
             let cursor = &mut self.starts[self.buckets[index] as usize];
-            self.points[*cursor as usize] = (position, index as u32);
+            self.points[*cursor as usize] = Point { position_m, index: index as u32, tag };
             *cursor += 1;
         }
         self.starts.rotate_right(1);
@@ -59,34 +78,66 @@ impl Grid {
             self.scan(centre_m, squared, &mut found);
             return;
         }
-        for x in low[0]..=high[0] {
-            for y in low[1]..=high[1] {
-                for z in low[2]..=high[2] {
-                    self.in_cell([x, y, z], centre_m, squared, &mut found);
+        let mut near = Near { places: [0; FOUND], count: 0 };
+        for y in low[1]..=high[1] {
+            for z in low[2]..=high[2] {
+                let mut x = low[0];
+                while x <= high[0] {
+                    let last = (x | (BLOCK - 1)).min(high[0]);
+                    self.in_row([x, y, z], last, (centre_m, squared), &mut near, &mut found);
+                    if last == i32::MAX {
+                        break;
+                    }
+                    x = last + 1;
                 }
             }
         }
+        self.tell(&mut near, &mut found);
     }
 
     /// When a query covers more cells than there are points, looking at all points is cheaper.
     fn scan(&self, centre_m: DVec3, squared: f64, found: &mut impl FnMut(u32, DVec3)) {
-        for &(position, index) in &self.points {
-            if (position - centre_m).length_squared() <= squared {
-                found(index, position);
+        for point in &self.points {
+            if (point.position_m - centre_m).length_squared() <= squared {
+                found(point.index, point.position_m);
+            }
+        }
+    }
+
+    /// Collects points of the cells from `first` up to `last` along x, all in one block.
+    #[inline(always)]
+    fn in_row(
+        &self,
+        first: Cell,
+        last: i32,
+        (centre_m, squared): (DVec3, f64),
+        near: &mut Near,
+        found: &mut impl FnMut(u32, DVec3),
+    ) {
+        let bucket = self.bucket(first) as usize;
+        let end = bucket + (last - first[0]) as usize;
+        let (from, until) = (self.starts[bucket] as usize, self.starts[end + 1] as usize);
+        let block = tag(first) / BLOCK as u32;
+        for (place, point) in (from as u32..).zip(&self.points[from..until]) {
+            // another block may share the buckets: its points belong to that block's visit
+            let here = point.tag / BLOCK as u32 == block;
+            let hit = here & ((point.position_m - centre_m).length_squared() <= squared);
+            // no branch on what is near, as nobody could predict it
+            near.places[near.count] = place;
+            near.count += usize::from(hit);
+            if near.count == FOUND {
+                self.tell(near, found);
             }
         }
     }
 
     #[inline(always)]
-    fn in_cell(&self, cell: Cell, centre_m: DVec3, squared: f64, found: &mut impl FnMut(u32, DVec3)) {
-        let bucket = self.bucket(cell) as usize;
-        let range = self.starts[bucket] as usize..self.starts[bucket + 1] as usize;
-        for &(position, index) in &self.points[range] {
-            // another cell may share the bucket: its points belong to that cell's visit
-            if (position - centre_m).length_squared() <= squared && self.cell(position) == cell {
-                found(index, position);
-            }
+    fn tell(&self, near: &mut Near, found: &mut impl FnMut(u32, DVec3)) {
+        for &place in &near.places[..near.count] {
+            let point = &self.points[place as usize];
+            found(point.index, point.position_m);
         }
+        near.count = 0;
     }
 
     #[inline(always)]
@@ -99,11 +150,26 @@ impl Grid {
 
     #[inline(always)]
     fn bucket(&self, cell: Cell) -> u32 {
-        let mixed = (cell[0] as u32).wrapping_mul(0x9E37_79B1)
+        let mixed = (cell[0].div_euclid(BLOCK) as u32).wrapping_mul(0x9E37_79B1)
             ^ (cell[1] as u32).wrapping_mul(0x85EB_CA77)
             ^ (cell[2] as u32).wrapping_mul(0xC2B2_AE3D);
-        (mixed ^ (mixed >> 15)) & self.mask
+        ((mixed ^ (mixed >> 15)) & self.mask) * BLOCK as u32 + (cell[0] & (BLOCK - 1)) as u32
     }
+}
+
+/// Places of points that are near, not yet told.
+struct Near {
+    places: [u32; FOUND],
+    count: usize,
+}
+
+/// Ten bits of each coordinate of a cell, those of x lowest. Cells of one query that are searched differ in it, as a
+/// query over more than 2¹⁰ cells in each direction looks at all points instead; and what is a multiple of that away is
+/// not near.
+#[inline(always)]
+fn tag(cell: Cell) -> u32 {
+    let low = |coordinate: i32| coordinate as u32 & 0x3FF;
+    low(cell[0]) | low(cell[1]) << 10 | low(cell[2]) << 20
 }
 
 #[inline(always)]

@@ -27,7 +27,6 @@ mod rounding;
 mod tests;
 mod trigonometry;
 
-pub(crate) use exponential::ln_normal;
 pub use exponential::{exp, exp_m1, ln, pow, tanh};
 pub use rotation::{
     normalize_quat, quat_exp, quat_from_axis_angle, quat_from_rpy, quat_from_yaw, rotate, rotate_inverse,

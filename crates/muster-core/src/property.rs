@@ -283,6 +283,17 @@ impl World {
         shown(posted.values.to_vec(), false, Slot::Board(slot))
     }
 
+    /// Where a sensor of a robot is in the world.
+    pub fn sensor_pose(&self, robot: &str, sensor: &str) -> Option<Pose> {
+        let (number, found) = self.state().roster.find(robot)?;
+        let slot = found.cohort.blueprint.sensor(sensor)?;
+        let carrier = match slot.frame {
+            Some(frame) => self.frame_pose(number, found, &found.cohort.blueprint.frames[frame].name)?,
+            None => self.state().pose(number)?,
+        };
+        Some(carrier.then(&slot.mount))
+    }
+
     /// The pose of a frame of a robot in the world.
     fn frame_pose(&self, number: u32, robot: &Robot, name: &str) -> Option<Pose> {
         let frames = &robot.cohort.blueprint.frames;

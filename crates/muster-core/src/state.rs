@@ -316,10 +316,10 @@ impl State {
         self.chunk(robot.chunk).is_some_and(|chunk| chunk.isolated & (1 << robot.lane) != 0)
     }
 
-    /// Moves a robot to a chunk of another cohort, with every variable both cohorts have.
-    pub(crate) fn retool(&mut self, number: u32, cohort: &Arc<Cohort>, seed: u64) -> Option<()> {
+    /// Moves a robot to a chunk of another cohort, with every variable both cohorts have; returns all it had.
+    pub(crate) fn retool(&mut self, number: u32, cohort: &Arc<Cohort>, seed: u64) -> Option<Carried> {
         let (old, lane) = self.place_of(number)?;
-        let carried: Vec<(crate::model::Variable, Vec<f64>, Vec<i64>)> = old
+        let carried: Carried = old
             .cohort
             .layout
             .variables
@@ -347,19 +347,25 @@ impl State {
         let start = Start { pose: robot.home, velocity_mps: DVec3::ZERO, wind_mps: DVec3::ZERO };
         let lane = self.chunk_mut(chunk)?.add(number, key, &start);
         self.repost(number, &robot, cohort, key);
-        let new = self.chunk_mut(chunk)?;
+        let robot = self.roster.robots[number as usize].as_mut()?;
+        (robot.cohort, robot.chunk, robot.lane) = (Arc::clone(cohort), chunk, lane as u8);
+        self.carry(number, &carried);
+        Some(carried)
+    }
+
+    /// Gives a robot the values it had, as far as it still has these variables.
+    pub(crate) fn carry(&mut self, number: u32, carried: &Carried) {
+        let Some((chunk, lane)) = self.place_of_mut(number) else { return };
+        let cohort = Arc::clone(&chunk.cohort);
         for (variable, reals, integers) in carried {
             let Some(target) = cohort.layout.variable(&variable.path).filter(|target| target.len == variable.len)
             else {
                 continue;
             };
-            reals.iter().enumerate().for_each(|(offset, &value)| new.real[target.first + offset][lane] = value);
-            integers.iter().enumerate().for_each(|(offset, &value)| new.int[target.first + offset][lane] = value);
+            reals.iter().enumerate().for_each(|(offset, &value)| chunk.real[target.first + offset][lane] = value);
+            integers.iter().enumerate().for_each(|(offset, &value)| chunk.int[target.first + offset][lane] = value);
         }
-        new.expect_carried();
-        let robot = self.roster.robots[number as usize].as_mut()?;
-        (robot.cohort, robot.chunk, robot.lane) = (Arc::clone(cohort), chunk, lane as u8);
-        Some(())
+        chunk.expect_carried();
     }
 
     /// Gives a robot board entries for its new sensors; those it keeps go on where they were.
@@ -440,6 +446,9 @@ pub(crate) struct Around<'a> {
     pub(crate) simd: crate::simd::Simd,
     pub(crate) logic_after_physics: bool,
 }
+
+/// Variables with their values, real or integer.
+type Carried = Vec<(crate::model::Variable, Vec<f64>, Vec<i64>)>;
 
 fn slot_fields(cohort: &Cohort, sensor: usize) -> &'static [crate::lanes::Quantity] {
     cohort.blueprint.sensors[sensor].sensor.fields()

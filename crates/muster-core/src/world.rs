@@ -377,7 +377,8 @@ impl World {
         let mut job = spare.or_else(|| self.husks.pop()).unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
         let (mut items, values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
         items.clear();
-        let well = |item: &&LookItem| !self.state.roster.get(item.robot).is_some_and(|robot| self.state.isolated(robot));
+        let well =
+            |item: &&LookItem| !self.state.roster.get(item.robot).is_some_and(|robot| self.state.isolated(robot));
         items.extend(schedule.items.iter().filter(well).cloned());
         *job = fresh(items, values);
         // what is under way is known by its time; the result itself stays with the background until it is due
@@ -591,8 +592,14 @@ impl World {
     fn retool(&mut self, robot: &str, cohort: &Arc<crate::model::Cohort>) -> Result<(), String> {
         let number = self.number_of(robot)?;
         self.stale = true;
-        self.state.retool(number, cohort, self.model.seed);
-        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())
+        let carried = self.state.retool(number, cohort, self.model.seed);
+        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
+        // what is new starts where the robot is; what was there goes on as it was
+        self.start(number);
+        if let Some(carried) = carried {
+            self.state.carry(number, &carried);
+        }
+        Ok(())
     }
 
     fn start(&mut self, number: u32) {

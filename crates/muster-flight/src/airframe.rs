@@ -37,12 +37,12 @@ impl AirframeSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Airframe {
     /// Square of speed that each rotor gains or loses for an angular acceleration about each axis, per rad/s²; Q4.
-    square_per_accel: [i32; 3],
+    pub(crate) square_per_accel: [i32; 3],
     /// Square of every rotor's speed per mN of total thrust; Q16.
-    square_per_mn: u64,
+    pub(crate) square_per_mn: u64,
     /// Square of the greatest speed.
-    square_max: i32,
-    thrust_max_mn: i32,
+    pub(crate) square_max: i32,
+    pub(crate) thrust_max_mn: i32,
 }
 
 /// Rotor speeds, and which axes did not get what they asked for.

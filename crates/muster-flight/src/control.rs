@@ -78,7 +78,7 @@ fn wanted_rate(gains: &Gains, up: [i32; 3], setpoint: Setpoint) -> [i32; 3] {
 }
 
 /// The world's vertical seen from a body at a roll and pitch in 1e-4 rad, held within ±60°; Q30.
-#[inline]
+#[inline(always)]
 pub(crate) fn vertical_at(roll_e4_rad: i32, pitch_e4_rad: i32) -> [i32; 3] {
     // 1e-4 in Q30.
     let angle = |e4_rad: i32| hold(e4_rad, TILT_MAX_E4_RAD) * 107_374;

@@ -18,16 +18,16 @@ pub struct ImuRaw {
 pub(crate) const BIAS_MAX: i32 = ONE_Q30 / 2;
 
 /// One count of the gyro, π/(180 · 16.4) rad/s, in Q24.
-const GYRO_LSB: i32 = 17_855;
+pub(crate) const GYRO_LSB: i32 = 17_855;
 
 /// A vehicle whose gyro reads more than this, 25 °/s in counts, is not standing, whatever its thrust.
-const STANDING_GYRO_MAX: u16 = 410;
+pub(crate) const STANDING_GYRO_MAX: i32 = 410;
 
 /// Standing, the accelerometer shows the vertical without a doubt: it is trusted 2⁵ times as much as in flight.
-const STANDING_LEVEL_SHIFT: u32 = 5;
+pub(crate) const STANDING_LEVEL_SHIFT: u32 = 5;
 
 /// Standing, the gyro bias is the mean of the readings over about 2⁸ of them.
-const STANDING_BIAS_SHIFT: u32 = 8;
+pub(crate) const STANDING_BIAS_SHIFT: u32 = 8;
 
 impl State {
     /// Carries the estimate from this sample to the next, and returns the body rate of this one, in Q24 rad/s.
@@ -35,7 +35,7 @@ impl State {
     pub(crate) fn estimate(&mut self, gains: &Gains, imu: ImuRaw, rotors_off: bool) -> [i32; 3] {
         let trusted = trusted_q30(imu.accel.map(i32::from));
         let standing =
-            rotors_off && trusted != [0; 3] && imu.gyro.iter().all(|count| count.unsigned_abs() < STANDING_GYRO_MAX);
+            rotors_off && trusted != [0; 3] && imu.gyro.iter().all(|count| i32::from(*count).abs() < STANDING_GYRO_MAX);
         let level = if standing { gains.level << STANDING_LEVEL_SHIFT } else { gains.level };
 
         // The rotation that would carry the estimate to the accelerometer's vertical, about sin(angle), Q28. Only its
@@ -69,12 +69,12 @@ impl State {
 
 /// The specific force in Q30 g, weighted by how far it shows the vertical: fully at exactly 1 g, falling to nothing
 /// where its square is a quarter of g² off, that is at 0.87 g and 1.12 g.
-#[inline]
-fn trusted_q30(accel: [i32; 3]) -> [i32; 3] {
-    let squared: u32 = accel.iter().map(|part| (part * part) as u32).sum();
+#[inline(always)]
+pub(crate) fn trusted_q30([x, y, z]: [i32; 3]) -> [i32; 3] {
+    let squared = (x * x) as u32 + (y * y) as u32 + (z * z) as u32;
     let off = squared.abs_diff(1 << 24).min(1 << 22);
     let weight_q18 = ((1 << 18) - (off >> 4)) as i32;
-    accel.map(|part| part * weight_q18)
+    [x * weight_q18, y * weight_q18, z * weight_q18]
 }
 
 #[cfg(test)]

@@ -5,33 +5,33 @@
 pub(crate) const ONE_Q30: i32 = 1 << 30;
 
 /// A value that the caller knows to fit.
-#[inline]
+#[inline(always)]
 pub(crate) fn narrow(value: i64) -> i32 {
     debug_assert!(value as i32 as i64 == value, "{value} does not fit");
     value as i32
 }
 
 /// The product `a b / 2^shift`; the caller knows that it fits.
-#[inline]
+#[inline(always)]
 pub(crate) fn mul(a: i32, b: i32, shift: u32) -> i32 {
     narrow((i64::from(a) * i64::from(b)) >> shift)
 }
 
 /// The product `a b / 2^shift`, held within `±limit`.
-#[inline]
+#[inline(always)]
 pub(crate) fn mul_within(a: i32, b: i32, shift: u32, limit: i32) -> i32 {
     within((i64::from(a) * i64::from(b)) >> shift, limit)
 }
 
 /// `value` held within `±limit`, for a `limit` of zero or more.
-#[inline]
+#[inline(always)]
 pub(crate) fn within(value: i64, limit: i32) -> i32 {
     let limit = i64::from(limit);
     value.min(limit).max(-limit) as i32
 }
 
 /// `value` held within `±limit`, for a `limit` of zero or more.
-#[inline]
+#[inline(always)]
 pub(crate) fn hold(value: i32, limit: i32) -> i32 {
     value.min(limit).max(-limit)
 }
@@ -58,13 +58,13 @@ pub(crate) fn cross(a: [i32; 3], b: [i32; 3], shift: u32) -> [i32; 3] {
 }
 
 /// The high word of a product, `a b / 2³²`: it always fits, and is one instruction on a Cortex-M4.
-#[inline]
+#[inline(always)]
 pub(crate) fn mul_high(a: i32, b: i32) -> i32 {
     ((i64::from(a) * i64::from(b)) >> 32) as i32
 }
 
 /// Sine and cosine in Q30 of an angle in Q30 rad within ±π/3; the error is below 1e-5.
-#[inline]
+#[inline(always)]
 pub(crate) fn sin_cos_q30(angle: i32) -> (i32, i32) {
     // x - x³(a - b x²) and 1 - x²(c - x²(d - e x²)): near the Taylor series, with the greatest error on ±π/3 made
     // least. Each high product with the square, in Q30, lowers the format by two bits.

@@ -64,6 +64,7 @@ mod control;
 mod estimate;
 mod fixed;
 mod gains;
+mod lanes;
 mod range;
 mod state;
 
@@ -71,5 +72,6 @@ pub use airframe::{Airframe, AirframeSpec};
 pub use control::{Setpoint, step};
 pub use estimate::ImuRaw;
 pub use gains::{Gains, GainsSpec, RateGainsSpec};
+pub use lanes::{Inputs, step_lanes};
 pub use range::OutOfRange;
 pub use state::State;

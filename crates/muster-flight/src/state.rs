@@ -21,8 +21,8 @@ pub struct State {
 
 /// Rates and integrals read from outside are held within these: 36 rad/s, which no gyro reading exceeds once its
 /// bias is taken off, and 101 rad/s², just above the largest limit of any gains.
-const RATE_MAX: i32 = 36 << 24;
-const INTEGRAL_MAX: i32 = 101 << 24;
+pub(crate) const RATE_MAX: i32 = 36 << 24;
+pub(crate) const INTEGRAL_MAX: i32 = 101 << 24;
 
 impl State {
     /// Level, at rest, with an unbiased gyro.

@@ -1,6 +1,8 @@
 //! No input, however absurd, makes a step panic or a rotor exceed its limit, and a state survives its columns.
 
-use muster_flight::{Airframe, AirframeSpec, Gains, GainsSpec, ImuRaw, RateGainsSpec, Setpoint, State, step};
+use muster_flight::{
+    Airframe, AirframeSpec, Gains, GainsSpec, ImuRaw, Inputs, RateGainsSpec, Setpoint, State, step, step_lanes,
+};
 
 struct Xorshift(u64);
 
@@ -130,5 +132,52 @@ fn a_step_continues_from_columns_as_from_the_state() {
         let from_kept = step(&Airframe::HUMMINGBIRD, &Gains::HUMMINGBIRD, &mut kept, imu, setpoint);
         let from_columns = step(&Airframe::HUMMINGBIRD, &Gains::HUMMINGBIRD, &mut restored, imu, setpoint);
         assert_eq!((kept, from_kept), (restored, from_columns));
+    }
+}
+
+#[test]
+fn all_lanes_at_once_give_what_each_gives_alone() {
+    const LANES: usize = 16;
+    let mut random = Xorshift(0x1234_5678_9ABC_DEF1);
+    for (airframe, _) in airframes() {
+        for gains in [Gains::HUMMINGBIRD, largest_gains(500), largest_gains(5_000)] {
+            for round in 0..4_000 {
+                let mut columns = [[0; LANES]; 11];
+                // States no step can leave behind, and others, that fly or stand for some periods.
+                for lane in 0..LANES {
+                    let wild = State::from_array([(); 11].map(|()| random.int()));
+                    let state = if round % 2 == 0 { [(); 11].map(|()| random.int()) } else { wild.to_array() };
+                    columns.iter_mut().zip(state).for_each(|(column, value)| column[lane] = value);
+                }
+                for period in 0..4 {
+                    let calm = period >= 2;
+                    let mut inputs = Inputs::<LANES>::default();
+                    let mut squares = [[0; LANES]; 4];
+                    let mut expected = Vec::new();
+                    for lane in 0..LANES {
+                        let (mut imu, mut setpoint) = (random.imu(), random.setpoint());
+                        if calm {
+                            imu = ImuRaw { gyro: imu.gyro.map(|count| count >> 7), accel: [0, 100, 4000] };
+                            setpoint.thrust_mn %= 9_000;
+                        }
+                        let mut state = State::from_array(columns.map(|column| column[lane]));
+                        let speeds = step(&airframe, &gains, &mut state, imu, setpoint);
+                        expected.push((state.to_array(), speeds));
+                        for axis in 0..3 {
+                            inputs.gyro[axis][lane] = i32::from(imu.gyro[axis]);
+                            inputs.accel[axis][lane] = i32::from(imu.accel[axis]);
+                        }
+                        let Setpoint { roll_e4_rad, pitch_e4_rad, yaw_rate_e4_rad_s, thrust_mn } = setpoint;
+                        let values = [roll_e4_rad, pitch_e4_rad, yaw_rate_e4_rad_s, thrust_mn];
+                        inputs.setpoint.iter_mut().zip(values).for_each(|(column, value)| column[lane] = value);
+                    }
+                    step_lanes(&airframe, &gains, &mut columns, &inputs, &mut squares, LANES);
+                    for (lane, (state, speeds)) in expected.into_iter().enumerate() {
+                        assert_eq!(columns.map(|column| column[lane]), state, "lane {lane}");
+                        assert_eq!(squares.map(|column| column[lane].isqrt() as u16), speeds, "lane {lane}");
+                    }
+                }
+            }
+        }
     }
 }

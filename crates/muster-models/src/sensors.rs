@@ -19,8 +19,8 @@ pub mod truth;
 pub mod world_state;
 
 use glam::DVec3;
-use muster_core::component::{Kind, Measure, Sensor};
-use muster_core::lanes::body;
+use muster_core::component::{Kind, Sensor};
+use muster_core::lanes::{Column, body};
 use muster_core::math;
 use muster_core::model::Environment;
 use muster_core::node::{Node, Problems};
@@ -58,15 +58,14 @@ fn stream(key: u64) -> Stream {
     Stream::new(key, 0)
 }
 
-/// Position and velocity of the sensor's mount in the world.
+/// Position and velocity in the world of a mount at `arm` in the body.
 #[inline(always)]
-fn mount_motion(measure: &Measure<'_>, lane: usize) -> (DVec3, DVec3) {
-    let world_from_body = body::orientation(measure.truth, lane);
-    let turn = body::vec3(measure.truth, body::ANGULAR_VELOCITY, lane);
-    let arm = measure.mount.position_m;
+fn mount_motion(truth: &[Column; body::COLUMNS], arm: DVec3, lane: usize) -> (DVec3, DVec3) {
+    let world_from_body = body::orientation(truth, lane);
+    let turn = body::vec3(truth, body::ANGULAR_VELOCITY, lane);
     (
-        body::vec3(measure.truth, body::POSITION, lane) + math::rotate(world_from_body, arm),
-        body::vec3(measure.truth, body::VELOCITY, lane) + math::rotate(world_from_body, turn.cross(arm)),
+        body::vec3(truth, body::POSITION, lane) + math::rotate(world_from_body, arm),
+        body::vec3(truth, body::VELOCITY, lane) + math::rotate(world_from_body, turn.cross(arm)),
     )
 }
 
@@ -84,6 +83,7 @@ impl Drift {
         Self { keep: math::exp(-steps), kick: std * (-math::exp_m1(-2.0 * steps)).sqrt() }
     }
 
+    #[inline(always)]
     fn step(self, value: f64, normal: f64) -> f64 {
         self.keep * value + self.kick * normal
     }
@@ -110,20 +110,24 @@ impl Air {
     }
 
     /// Temperature over that at sea level; kept above zero far beyond the troposphere.
+    #[inline(always)]
     fn ratio(self, altitude_m: f64) -> f64 {
         math::max(1.0 - LAPSE_KPM * altitude_m / self.temperature_k, 0.1)
     }
 
+    #[inline(always)]
     fn pressure_pa(self, altitude_m: f64) -> f64 {
         self.pressure_pa * math::pow(self.ratio(altitude_m), EXPONENT)
     }
 
     /// The altitude at which the pressure is this.
+    #[inline(always)]
     fn altitude_m(self, pressure_pa: f64) -> f64 {
         let ratio = math::pow(math::max(pressure_pa, 1.0) / self.pressure_pa, 1.0 / EXPONENT);
         (1.0 - ratio) * self.temperature_k / LAPSE_KPM
     }
 
+    #[inline(always)]
     fn density_kgpm3(self, altitude_m: f64) -> f64 {
         self.pressure_pa(altitude_m) / (GAS_JPKGK * self.temperature_k * self.ratio(altitude_m))
     }

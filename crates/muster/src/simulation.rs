@@ -5,7 +5,7 @@ use crate::sink::{Messenger, Sink};
 use muster_core::command::{Action, Command};
 use muster_core::exec::{Background, Executor, Inline, Serial};
 use muster_core::look::LookJob;
-use muster_core::model::Model;
+use muster_core::model::{Cohort, Model};
 use muster_core::node::Problem;
 use muster_core::state::State;
 use muster_core::time::SimTime;
@@ -83,6 +83,7 @@ pub struct Simulation {
     initial: State,
     sequence: u64,
     asynchronous: Async,
+    warnings: Vec<String>,
 }
 
 /// How many jobs may be under way beside the loop.
@@ -93,14 +94,20 @@ impl Simulation {
     pub fn load(path: &str, setup: &Setup) -> Result<Self, LoadError> {
         let mut files = Files::new(setup.search.clone(), library::FILES);
         let scenario = build::load(&mut files, path, &setup.over, REGISTRY);
-        Self::new(scenario.map_err(|problems| LoadError::new(&files, problems))?, setup)
+        Self::of(scenario, &files, setup)
     }
 
     /// Loads a scenario from a text.
     pub fn from_text(text: &str, setup: &Setup) -> Result<Self, LoadError> {
         let mut files = Files::new(setup.search.clone(), library::FILES);
         let scenario = build::load_text(&mut files, "scenario.yaml", text, &setup.over, REGISTRY);
-        Self::new(scenario.map_err(|problems| LoadError::new(&files, problems))?, setup)
+        Self::of(scenario, &files, setup)
+    }
+
+    fn of(scenario: Result<Scenario, Vec<Problem>>, files: &Files, setup: &Setup) -> Result<Self, LoadError> {
+        let scenario = scenario.map_err(|problems| LoadError::new(files, problems))?;
+        let warnings = scenario.warnings.iter().map(|problem| files.render(problem, Paint::Plain)).collect();
+        Ok(Self { warnings, ..Self::new(scenario, setup)? })
     }
 
     /// A simulation of a scenario.
@@ -140,6 +147,7 @@ impl Simulation {
             scenario,
             sequence: 0,
             asynchronous,
+            warnings: Vec::new(),
         };
         simulation.messenger.note_start(&simulation.world);
         Ok(simulation)
@@ -179,6 +187,30 @@ impl Simulation {
         self.world.post(command);
     }
 
+    /// Gives a live sensor other modifiers from the next window on: `yaml` is written as under `modifiers:`, an empty
+    /// list takes them all away.
+    pub fn set_modifiers(&mut self, robot: &str, sensor: &str, yaml: &str) -> Result<(), LoadError> {
+        let found = self.world.robots().find(|other| other.name == robot);
+        let found = found.ok_or_else(|| LoadError::plain("the name of a robot", format!("{robot:?}")))?;
+        let mut blueprint = found.cohort.blueprint.clone();
+        let slot = blueprint.sensors.iter_mut().find(|slot| slot.name == sensor);
+        let slot = slot.ok_or_else(|| LoadError::plain(&format!("a sensor of {robot}"), format!("{sensor:?}")))?;
+        let mut files = Files::new(Vec::new(), library::FILES);
+        let modifiers = build::modifiers(&mut files, sensor, yaml, slot.sensor.fields(), REGISTRY)
+            .map_err(|problems| LoadError::new(&files, problems))?;
+        slot.set_modifiers(modifiers);
+        let mark = format!(" modifiers of {sensor}: ");
+        let unmarked = blueprint.key.split(&mark).next().unwrap_or_default();
+        blueprint.key = format!("{unmarked}{mark}{}", yaml.trim());
+        // robots with equal modifiers stay together
+        let wind = &self.world.model().environment.wind;
+        let cohorts = &mut self.scenario.cohorts;
+        let cohort = cohorts.entry(blueprint.key.clone()).or_insert_with(|| Cohort::new(blueprint, &**wind));
+        let cohort = Arc::clone(cohort);
+        self.command(Action::Retool { robot: robot.to_owned(), cohort });
+        Ok(())
+    }
+
     /// Adds somebody who gets samples and states.
     pub fn add_sink(&mut self, sink: Box<dyn Sink>) -> Result<(), String> {
         self.messenger.add(sink, &mut self.world)
@@ -214,6 +246,11 @@ impl Simulation {
     /// The scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// What is questionable in the scenario but runs, as people read it.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The clock of this run.

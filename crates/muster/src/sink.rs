@@ -24,7 +24,7 @@ pub trait Sink: Send {
         false
     }
 
-    /// Takes what became visible during a window.
+    /// Takes what became visible during a window: what all sinks together asked for.
     fn take(&mut self, batch: &Batch);
 }
 

@@ -16,8 +16,8 @@ use muster_core::time::SimTime;
 use muster_core::world::{Machine, Options, PHASES, World};
 use muster_scenario::text::Threads;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const MS: u64 = 1_000_000;
 const TAU: u64 = 20 * MS;
@@ -124,7 +124,10 @@ fn k03_one_thread_for_each_active_robot() {
     threads.sort();
     assert_eq!(threads, (0..10).map(|robot| format!("act{robot}")).collect::<Vec<_>>());
     drop(sim);
-    assert!(!muster_exec::thread_names().iter().any(|name| name.starts_with("act") || name.starts_with("pas")), "and they end with it");
+    assert!(
+        !muster_exec::thread_names().iter().any(|name| name.starts_with("act") || name.starts_with("pas")),
+        "and they end with it"
+    );
 }
 
 #[test]
@@ -164,7 +167,8 @@ fn k05_the_wait_is_n_tau_minus_now_if_that_is_positive() {
 #[test]
 fn k06_missed_deadlines_are_told_and_counted() {
     // the driver sleeps in its first call only: the next is a second later
-    let text = "{run: {window_ms: 20}, robots: [{name: a, kind: point, driver: {kind: probe, rate_hz: 1, sleep_us: 50000}}]}";
+    let text =
+        "{run: {window_ms: 20}, robots: [{name: a, kind: point, driver: {kind: probe, rate_hz: 1, sleep_us: 50000}}]}";
     let mut sim = simulation(text, &serial(&[]));
     let mut told = Heard::default();
     let (report, ended) = run(&mut sim, &paced(1.0, 0.3), &false.into(), &mut told);
@@ -245,7 +249,13 @@ fn k10_real_time_without_a_real_time_kernel() {
     let mut told = Heard::default();
     let (report, _) = run(&mut sim, &paced(1.0, 5.0), &false.into(), &mut told);
     let share = report.late.count as f64 / report.windows as f64;
-    println!("late: {} of {} ({:.2} %), worst {} us", report.late.count, report.windows, share * 100.0, report.late.worst_ns / 1000);
+    println!(
+        "late: {} of {} ({:.2} %), worst {} us",
+        report.late.count,
+        report.windows,
+        share * 100.0,
+        report.late.worst_ns / 1000
+    );
     assert_eq!(report.windows, 250);
     assert!(report.late.count <= report.windows);
     assert_eq!(report.late.count == 0, report.late.worst_ns == 0 && report.late.first_window.is_none());
@@ -275,7 +285,8 @@ fn k13_every_algorithm_runs_at_its_own_rate_an_exact_number_of_times() {
 
 #[test]
 fn k14_rates_belong_to_algorithm_and_robot() {
-    let text = "{robots: [{name: a, motion: {kind: timed, rate_hz: 1000}}, {name: b, motion: {kind: timed, rate_hz: 250}}]}";
+    let text =
+        "{robots: [{name: a, motion: {kind: timed, rate_hz: 1000}}, {name: b, motion: {kind: timed, rate_hz: 250}}]}";
     let mut sim = simulation(text, &serial(&[]));
     sim.run_for(4.0);
     assert_eq!((count(&sim, "a.motion.ticks"), count(&sim, "b.motion.ticks")), (4000, 1000));
@@ -307,9 +318,8 @@ fn sleepers(tape: &str, robots: usize) -> String {
 
 /// The most calls that ran at the same time, and how many steps had any such.
 fn overlap(events: &[Event]) -> (usize, usize) {
-    let at_once = |event: &Event| {
-        events.iter().filter(|other| other.began <= event.began && event.began < other.ended).count()
-    };
+    let at_once =
+        |event: &Event| events.iter().filter(|other| other.began <= event.began && event.began < other.ended).count();
     let most = events.iter().map(at_once).max().unwrap_or(0);
     let mut times: Vec<SimTime> = events.iter().filter(|event| at_once(event) > 1).map(|event| event.time).collect();
     times.dedup();
@@ -320,7 +330,8 @@ fn overlap(events: &[Event]) -> (usize, usize) {
 fn k16_sequences_run_in_parallel() {
     // two cores stand for the row's four: calls that sleep must overlap in time on two threads, and must not on one
     for (threads, name) in [(1, "k16one"), (2, "k16two")] {
-        let mut sim = simulation(&sleepers(name, 2), &Setup { threads: Some(Threads::Count(threads)), ..Setup::default() });
+        let mut sim =
+            simulation(&sleepers(name, 2), &Setup { threads: Some(Threads::Count(threads)), ..Setup::default() });
         sim.run_for(1.0);
         let (most, steps) = overlap(&tape(name).events());
         assert_eq!(most, threads);

@@ -255,13 +255,21 @@ fn robots_that_fail_one_after_another_in_one_chunk_do_not_disturb_each_other() {
 fn sensors_and_modifiers_that_panic_isolate_their_robots() {
     let others = "{name: other, kind: point, at: {xyz_m: [50, 0, 1]}, driver: {kind: random_walk}}";
     let cases = [
-        ("look: {kind: gazer, rate_hz: 20, panics_from_s: 0.2, at_x_m: 3}", "sensor \"look\" panicked: sees nothing", 1),
+        (
+            "look: {kind: gazer, rate_hz: 20, panics_from_s: 0.2, at_x_m: 3}",
+            "sensor \"look\" panicked: sees nothing",
+            1,
+        ),
         (
             "look: {kind: gazer, rate_hz: 20, panics_from_s: 0.2, at_x_m: 3, latency_ms: 70}",
             "sensor \"look\" panicked: sees nothing",
             1,
         ),
-        ("look: {kind: gazer, rate_hz: 20, latency_ms: 70, modifiers: [{kind: breaker}]}", "\"look\" panicked: broke", 4),
+        (
+            "look: {kind: gazer, rate_hz: 20, latency_ms: 70, modifiers: [{kind: breaker}]}",
+            "\"look\" panicked: broke",
+            4,
+        ),
         ("look: {kind: gazer, rate_hz: 20, modifiers: [{kind: breaker}]}", "sensor \"look\" panicked: broke", 4),
         ("feel: {kind: feeler, rate_hz: 20, modifiers: [{kind: breaker}]}", "sensor \"feel\" panicked: broke", 4),
         ("feel: {kind: feeler, rate_hz: 20, panics_from_s: 0.2}", "sensor \"feel\" panicked: feels nothing", 4),
@@ -404,7 +412,8 @@ fn commands_act_in_the_order_of_time_link_and_sequence() {
 #[test]
 fn a_command_acts_at_its_time_wherever_windows_end() {
     check_with(SOME, &|sim| {
-        let setpoint = Action::Setpoint { robot: "r3".to_owned(), mode: setpoint::VELOCITY, values: [1.0, 0.5, 0.0, 0.1] };
+        let setpoint =
+            Action::Setpoint { robot: "r3".to_owned(), mode: setpoint::VELOCITY, values: [1.0, 0.5, 0.0, 0.1] };
         post_at(sim, 0.1003, 1, setpoint);
         post_at(sim, 0.2001, 2, Action::Set { path: "r4.position_m".to_owned(), values: vec![2.0, 2.1, 1.0] });
         let spawn = like(sim, "r0", "new", at(2.0, 2.6));

@@ -98,12 +98,6 @@ fn ln_scaled(x: f64, offset: f64) -> f64 {
     k * LN_2_A - ((half_square - bent) - f)
 }
 
-/// [`ln`] of a number known to be positive, normal and finite.
-#[inline(always)]
-pub(crate) fn ln_normal(x: f64) -> f64 {
-    ln_scaled(x, 0.0)
-}
-
 /// Natural logarithm, within 1 ulp, subnormal numbers included; -∞ at zero, NaN below, ∞ at ∞.
 #[inline(always)]
 pub fn ln(x: f64) -> f64 {

@@ -1,6 +1,6 @@
 //! Flight control of quadrotors, in two loops. The outer loop, in floating point and at a divided rate, takes pose and
 //! velocity from `truth`, as a motion capture system would give them, and turns a setpoint into an attitude and a
-//! thrust. The inner loop is [`muster_flight::step`]: integers only, from raw counts of the `imu` and nothing else, the
+//! thrust. The inner loop is [`muster_flight::step_lanes`]: integers only, from raw counts of the `imu` and nothing else, the
 //! code and gains that fly on a microcontroller.
 //!
 //! ```text
@@ -21,12 +21,14 @@ use super::heading::Heading;
 use crate::sensors::{imu, truth};
 use glam::{DQuat, DVec3};
 use muster_core::component::{Control, Driver, Kind, Pose, Reading, Subscription};
-use muster_core::lanes::{IntColumn, Quantity, setpoint};
+use muster_core::lanes::{Column, IntColumn, LANE_STEP, LANES, Quantity, body, setpoint};
 use muster_core::math;
 use muster_core::node::{Node, Problems, Value};
 use muster_core::spec;
 use muster_core::spec::{Spec, below};
-use muster_flight::{Airframe, AirframeSpec, Gains, GainsSpec, ImuRaw, OutOfRange, RateGainsSpec, Setpoint, State};
+use muster_flight::{
+    Airframe, AirframeSpec, Gains, GainsSpec, ImuRaw, Inputs, OutOfRange, RateGainsSpec, Setpoint, State,
+};
 use std::sync::Arc;
 
 spec! {
@@ -174,8 +176,23 @@ struct FlightControl {
     gains: Gains,
     /// The outer loop runs at every so many calls.
     outer_every: u64,
+    outer: Outer,
+}
+
+/// The outer loop: what its kernel needs of the specification.
+#[derive(Clone, Copy)]
+struct Outer {
+    mass_kg: f64,
+    position_gain: f64,
+    velocity_gain: f64,
+    /// Gain times period.
+    integral_step: f64,
+    integral_max: f64,
+    heading_gain: f64,
+    speed_max: f64,
+    climb_max: f64,
     tilt_max_tan: f64,
-    lift_max_mps2: f64,
+    lift_max: f64,
 }
 
 const IMU: usize = 0;
@@ -189,15 +206,21 @@ const INTEGERS: usize = WANTED + 4;
 
 impl FlightControl {
     fn new(spec: FlightControlSpec, airframe: Airframe, gains: Gains, rate_hz: f64) -> Self {
-        let lift_max_mps2 = LIFT_MAX_SHARE * f64::from(airframe.thrust_max_mn()) * 1e-3 / spec.mass_kg;
-        Self {
-            outer_every: math::max(1.0, math::round_nearest(rate_hz / spec.outer_rate_hz)) as u64,
+        let lift_max = LIFT_MAX_SHARE * f64::from(airframe.thrust_max_mn()) * 1e-3 / spec.mass_kg;
+        let outer_every = math::max(1.0, math::round_nearest(rate_hz / spec.outer_rate_hz));
+        let outer = Outer {
+            mass_kg: spec.mass_kg,
+            position_gain: spec.position_gain_per_s,
+            velocity_gain: spec.velocity_gain_per_s,
+            integral_step: spec.integral_gain_per_s2 * (outer_every / rate_hz),
+            integral_max: spec.integral_max_mps2,
+            heading_gain: spec.heading_gain_per_s,
+            speed_max: spec.speed_max_mps,
+            climb_max: spec.climb_max_mps,
             tilt_max_tan: math::tan(spec.tilt_max_deg.to_radians()),
-            lift_max_mps2: math::max(lift_max_mps2, LIFT_MIN),
-            spec,
-            airframe,
-            gains,
-        }
+            lift_max: math::max(lift_max, LIFT_MIN),
+        };
+        Self { outer_every: outer_every as u64, outer, spec, airframe, gains }
     }
 }
 
@@ -243,23 +266,69 @@ impl Driver for FlightControl {
 
     fn control(&self, control: &mut Control<'_>) {
         let outer = control.index.is_multiple_of(self.outer_every);
+        let (mut guided, mut flown) = (0, 0);
         while let Some(lane) = control.next_lane() {
             let mode = control.mode[lane];
             if mode == setpoint::NONE {
                 control.state.iter_mut().for_each(|column| column[lane] = 0.0);
                 store_wanted(control.integers, lane, Setpoint::default());
-            } else if outer && mode != setpoint::DIRECT {
-                self.outer(control, lane);
+            } else if outer && mode != setpoint::DIRECT && control.reading(TRUTH, lane).stamp.is_some() {
+                guided |= 1 << lane;
             }
-            self.inner(control, lane, mode == setpoint::DIRECT);
+            if control.reading(IMU, lane).stamp.is_none() {
+                continue;
+            }
+            if mode == setpoint::DIRECT {
+                self.watch(control, lane);
+            } else {
+                flown |= 1 << lane;
+            }
+        }
+        if guided != 0 {
+            self.guide(control, guided);
+        }
+        if flown != 0 {
+            self.fly(control, flown);
         }
     }
+}
+
+/// Lanes up to the last one of these, without empty places in registers.
+fn lanes_of(chosen: u32) -> usize {
+    ((u32::BITS - chosen.leading_zeros()) as usize).next_multiple_of(LANE_STEP).min(LANES)
+}
+
+/// All bits of the lanes in `chosen`, none of the others.
+fn mask_of(chosen: u32) -> IntColumn {
+    std::array::from_fn(|lane| -i64::from(chosen >> lane & 1))
+}
+
+/// The first columns of a sample, of the lanes in `chosen` at least.
+fn sample_of<const N: usize>(control: &Control<'_>, index: usize, chosen: u32) -> [Column; N] {
+    let own = control.own_columns(index).and_then(|columns| columns.first_chunk());
+    own.copied().unwrap_or_else(|| {
+        let mut sample = [[0.0; LANES]; N];
+        for lane in (0..LANES).filter(|lane| chosen >> lane & 1 == 1) {
+            let reading = control.reading(index, lane);
+            sample.iter_mut().enumerate().for_each(|(field, column)| column[lane] = reading.get(field));
+        }
+        sample
+    })
+}
+
+/// `x as i32` of the nearest integer, ties to even, for loops over lanes: adding 1.5·2⁵² rounds, and leaves the integer
+/// in the low bits of the sum.
+#[inline(always)]
+fn nearest_i32(x: f64) -> i32 {
+    let x = if x.is_nan() { 0.0 } else { x };
+    let bounded = math::clamp(x, f64::from(i32::MIN), f64::from(i32::MAX));
+    (bounded + 6_755_399_441_055_744.0).to_bits() as i32
 }
 
 /// An angle or rate in the unit of the inner loop's setpoints.
 #[inline(always)]
 fn e4(rad: f64) -> i32 {
-    math::round_nearest(1e4 * rad) as i32
+    nearest_i32(1e4 * rad)
 }
 
 #[inline(always)]
@@ -279,107 +348,176 @@ fn store_wanted(integers: &mut [IntColumn], lane: usize, wanted: Setpoint) {
 }
 
 impl FlightControl {
-    /// From the last inertial sample to rotor speeds, in integers.
-    #[inline(always)]
-    fn inner(&self, control: &mut Control<'_>, lane: usize, direct: bool) {
-        let sample = control.reading(IMU, lane);
-        if sample.stamp.is_none() {
-            return;
-        }
-        let counts = counts_of(&sample);
-        let column = |index: usize| control.integers[index][lane] as i32;
-        let mut state = State::from_array(std::array::from_fn(|index| column(INNER + index)));
-        if direct {
-            state.watch(&self.gains, counts);
-        } else {
-            let [roll_e4_rad, pitch_e4_rad, yaw_rate_e4_rad_s, thrust_mn] =
-                std::array::from_fn(|index| column(WANTED + index));
-            let wanted = Setpoint { roll_e4_rad, pitch_e4_rad, yaw_rate_e4_rad_s, thrust_mn };
-            let speeds = muster_flight::step(&self.airframe, &self.gains, &mut state, counts, wanted);
-            for (input, speed) in control.inputs.iter_mut().zip(speeds) {
-                input[lane] = f64::from(speed) * 0.125;
-            }
-        }
+    /// While others command the rotors, only the estimate goes on.
+    fn watch(&self, control: &mut Control<'_>, lane: usize) {
+        let counts = counts_of(&control.reading(IMU, lane));
+        let mut state = State::from_array(std::array::from_fn(|index| control.integers[INNER + index][lane] as i32));
+        state.watch(&self.gains, counts);
         store_inner(control.integers, lane, state);
     }
 
-    /// From pose and setpoint to the attitude and thrust the inner loop shall hold.
-    fn outer(&self, control: &mut Control<'_>, lane: usize) {
-        let sample = control.reading(TRUTH, lane);
-        if sample.stamp.is_none() {
-            return;
-        }
-        let velocity = sample.vec3(truth::VELOCITY);
-        let orientation = sample.quat(truth::ORIENTATION);
-        let heading = Heading::of(orientation);
-        let setpoint: [f64; 4] = std::array::from_fn(|index| control.setpoint[index][lane]);
-        let (wanted, turn_rate) = self.wanted(control.mode[lane], setpoint, sample.vec3(truth::POSITION), heading);
+    /// From the last inertial samples to rotor speeds, in integers.
+    fn fly(&self, control: &mut Control<'_>, flown: u32) {
+        let sample = sample_of(control, IMU, flown);
+        let (mask, lanes) = (mask_of(flown), lanes_of(flown));
+        let (integers, inputs) = (control.integers.first_chunk_mut(), control.inputs.first_chunk_mut());
+        let (Some(integers), Some(inputs)) = (integers, inputs) else { return };
+        control.simd.run(
+            #[inline(always)]
+            || self.inner(&sample, integers, inputs, (&mask, lanes)),
+        );
+    }
 
-        let error = wanted - velocity;
-        let integral: [f64; 3] = std::array::from_fn(|axis| control.state[axis][lane]);
-        let asked = self.spec.velocity_gain_per_s * error + DVec3::from(integral);
-        let force = self.within_tilt(asked + DVec3::new(0.0, 0.0, GRAVITY_MPS2));
-        let gain = self.spec.integral_gain_per_s2 * control.period_s * self.outer_every as f64;
-        let limit = self.spec.integral_max_mps2;
-        // what is limited does not answer, so its error must not be summed up
-        let level_free = force.x == asked.x && force.y == asked.y;
-        let lift_free = force.z == asked.z + GRAVITY_MPS2;
-        for (axis, free) in [level_free, level_free, lift_free].into_iter().enumerate() {
-            let step = if free { gain * error[axis] } else { 0.0 };
-            control.state[axis][lane] = math::clamp(integral[axis] + step, -limit, limit);
+    #[inline(always)]
+    fn inner(
+        &self,
+        sample: &[Column; 6],
+        integers: &mut [IntColumn; INTEGERS],
+        rotors: &mut [Column; 4],
+        (mask, lanes): (&IntColumn, usize),
+    ) {
+        let lanes = lanes.min(LANES);
+        let mut inputs = Inputs::<LANES>::default();
+        let (mut states, mut squares) = ([[0; LANES]; INNER_COLUMNS], [[0; LANES]; 4]);
+        let axes = inputs.gyro.iter_mut().zip(&sample[imu::ANGULAR_VELOCITY..]).map(|pair| (pair, PER_RADPS));
+        let forces = inputs.accel.iter_mut().zip(&sample[imu::ACCEL..]).map(|pair| (pair, PER_MPS2));
+        for ((counts, values), per_unit) in axes.chain(forces) {
+            for lane in 0..lanes {
+                counts[lane] = nearest_i32(values[lane] * per_unit);
+            }
         }
-        store_wanted(control.integers, lane, self.attitude(force, orientation, heading, turn_rate));
+        let columns = states.iter_mut().chain(&mut inputs.setpoint);
+        for (column, kept) in columns.zip(&*integers) {
+            for lane in 0..lanes {
+                column[lane] = kept[lane] as i32;
+            }
+        }
+        muster_flight::step_lanes(&self.airframe, &self.gains, &mut states, &inputs, &mut squares, lanes);
+        for (kept, column) in integers.iter_mut().zip(&states) {
+            for lane in 0..lanes {
+                kept[lane] = (i64::from(column[lane]) & mask[lane]) | (kept[lane] & !mask[lane]);
+            }
+        }
+        for (rotor, square) in rotors.iter_mut().zip(&squares) {
+            for lane in 0..lanes {
+                // the root of an integer is correctly rounded, so it is not rounded up to the next one
+                let speed = math::floor(f64::from(square[lane]).sqrt()) * 0.125;
+                rotor[lane] = if mask[lane] == 0 { rotor[lane] } else { speed };
+            }
+        }
+    }
+
+    /// From poses and setpoints to the attitudes and thrusts the inner loop shall hold.
+    fn guide(&self, control: &mut Control<'_>, guided: u32) {
+        let sample = sample_of(control, TRUTH, guided);
+        let (outer, lanes) = (self.outer, lanes_of(guided));
+        let (Some(asked), Some(state)) = (control.setpoint.first_chunk(), control.state.first_chunk_mut()) else {
+            return;
+        };
+        let (asked, mode, mut integral) = (*asked, *control.mode, *state);
+        let mut wanted = [[0; LANES]; 4];
+        control.simd.run(
+            #[inline(always)]
+            || outer.guide(&sample, (&mode, &asked), &mut integral, &mut wanted, lanes),
+        );
+        for lane in (0..LANES).filter(|lane| guided >> lane & 1 == 1) {
+            for (column, fresh) in state.iter_mut().zip(&integral) {
+                column[lane] = fresh[lane];
+            }
+            for (column, fresh) in control.integers[WANTED..].iter_mut().zip(&wanted) {
+                column[lane] = i64::from(fresh[lane]);
+            }
+        }
+    }
+}
+
+impl Outer {
+    /// The new integrals, and what the inner loop shall hold: the fields of its setpoint, in their order.
+    #[inline(always)]
+    fn guide(
+        self,
+        sample: &[Column; truth::ANGULAR_VELOCITY],
+        (mode, asked): (&Column, &[Column; 4]),
+        integral: &mut [Column; 3],
+        wanted: &mut [[i32; LANES]; 4],
+        lanes: usize,
+    ) {
+        for lane in 0..lanes.min(LANES) {
+            let velocity = body::vec3(sample, truth::VELOCITY, lane);
+            let orientation = body::orientation(sample, lane);
+            let heading = Heading::of(orientation);
+            let setpoint = [asked[0][lane], asked[1][lane], asked[2][lane], asked[3][lane]];
+            let position = body::vec3(sample, truth::POSITION, lane);
+            let (aim, turn_rate) = self.wanted(mode[lane], setpoint, position, heading);
+
+            let (error, summed) = (aim - velocity, body::vec3(integral, 0, lane));
+            let acceleration = self.velocity_gain * error + summed;
+            let force = self.within_tilt(acceleration + DVec3::new(0.0, 0.0, GRAVITY_MPS2));
+            // what is limited does not answer, so its error must not be summed up
+            let level_free = (force.x == acceleration.x) & (force.y == acceleration.y);
+            let lift_free = force.z == acceleration.z + GRAVITY_MPS2;
+            let level_step = if level_free { self.integral_step } else { 0.0 };
+            let lift_step = if lift_free { self.integral_step } else { 0.0 };
+            let limit = |value: f64| math::clamp(value, -self.integral_max, self.integral_max);
+            integral[0][lane] = limit(summed.x + level_step * error.x);
+            integral[1][lane] = limit(summed.y + level_step * error.y);
+            integral[2][lane] = limit(summed.z + lift_step * error.z);
+
+            let attitude = self.attitude(force, orientation, heading);
+            wanted[0][lane] = e4(attitude[0]);
+            wanted[1][lane] = e4(attitude[1]);
+            wanted[2][lane] = e4(turn_rate);
+            // at nothing the inner loop would give up attitude
+            wanted[3][lane] = nearest_i32(attitude[2]).max(1);
+        }
     }
 
     /// The velocity in the world and the turn rate that a setpoint asks for.
     #[inline(always)]
-    fn wanted(&self, mode: f64, [a, b, c, d]: [f64; 4], position: DVec3, heading: Heading) -> (DVec3, f64) {
-        let (velocity, turn_rate) = if mode == setpoint::POSITION {
-            let way = DVec3::new(a, b, c) - position;
-            (self.spec.position_gain_per_s * way, self.spec.heading_gain_per_s * heading.turn_to(d))
-        } else if mode == setpoint::COURSE {
-            let (sin, cos) = math::sin_cos(a);
-            let climb = self.spec.position_gain_per_s * (b - position.z);
-            (DVec3::new(c * cos, c * sin, climb), self.spec.heading_gain_per_s * heading.turn_to(a))
-        } else {
-            (heading.in_world(DVec3::new(a, b, c)), d)
-        };
+    fn wanted(self, mode: f64, [a, b, c, d]: [f64; 4], position: DVec3, heading: Heading) -> (DVec3, f64) {
+        // all three in every lane, then a choice
+        let (at_position, on_course) = (mode == setpoint::POSITION, mode == setpoint::COURSE);
+        let direction = math::sin_cos(if on_course { a } else { d });
+        let turn = self.heading_gain * heading.turn_to(direction);
+        let turn_rate = if at_position | on_course { turn } else { d };
+        let there = self.position_gain * (DVec3::new(a, b, c) - position);
+        let climb = self.position_gain * (b - position.z);
+        let along = DVec3::new(c * direction.1, c * direction.0, climb);
+        let moving = heading.in_world(DVec3::new(a, b, c));
+        let velocity = if on_course { along } else { moving };
+        let velocity = if at_position { there } else { velocity };
         let speed = math::hypot2(velocity.x, velocity.y);
-        let share = if speed > self.spec.speed_max_mps { self.spec.speed_max_mps / speed } else { 1.0 };
-        let climb = math::clamp(velocity.z, -self.spec.climb_max_mps, self.spec.climb_max_mps);
+        let share = if speed > self.speed_max { self.speed_max / speed } else { 1.0 };
+        let climb = math::clamp(velocity.z, -self.climb_max, self.climb_max);
         (DVec3::new(share * velocity.x, share * velocity.y, climb), turn_rate)
     }
 
     /// The nearest specific force that the rotors can give and whose tilt is allowed; height comes first.
     #[inline(always)]
-    fn within_tilt(&self, force: DVec3) -> DVec3 {
-        let lift = math::clamp(force.z, LIFT_MIN, self.lift_max_mps2);
+    fn within_tilt(self, force: DVec3) -> DVec3 {
+        let lift = math::clamp(force.z, LIFT_MIN, self.lift_max);
         let (side, side_max) = (math::hypot2(force.x, force.y), lift * self.tilt_max_tan);
         let share = if side > side_max { side_max / side } else { 1.0 };
         DVec3::new(share * force.x, share * force.y, lift)
     }
 
-    /// The attitude whose thrust axis lies along a specific force, with the thrust the present attitude shall have.
+    /// Roll and pitch of the attitude whose thrust axis lies along a specific force, and the thrust in mN that the
+    /// present attitude shall have.
     #[inline(always)]
-    fn attitude(&self, force: DVec3, orientation: DQuat, heading: Heading, turn_rate: f64) -> Setpoint {
+    fn attitude(self, force: DVec3, orientation: DQuat, heading: Heading) -> [f64; 3] {
         let DVec3 { x: forward, y: left, z: lift } = heading.of_world(force);
         let up = math::rotate(orientation, DVec3::Z);
-        let thrust_mn = math::round_nearest(1e3 * self.spec.mass_kg * force.dot(up)) as i32;
-        Setpoint {
-            roll_e4_rad: e4(-math::atan2(left, math::hypot2(forward, lift))),
-            pitch_e4_rad: e4(math::atan2(forward, lift)),
-            yaw_rate_e4_rad_s: e4(turn_rate),
-            // at nothing the inner loop would give up attitude
-            thrust_mn: thrust_mn.max(1),
-        }
+        let roll = -math::atan2(left, math::hypot2(forward, lift));
+        [roll, math::atan2(forward, lift), 1e3 * self.mass_kg * force.dot(up)]
     }
 }
 
-/// A sample in counts of the sensor for which the inner loop is made, ±2000 °/s and ±8 g, which saturates there.
-#[inline(always)]
+/// Counts of the sensor for which the inner loop is made, ±2000 °/s and ±8 g, which saturates there.
+const PER_RADPS: f64 = 16.4 * 180.0 / std::f64::consts::PI;
+const PER_MPS2: f64 = 4096.0 / GRAVITY_MPS2;
+
+/// A sample in counts.
 fn counts_of(sample: &Reading<'_>) -> ImuRaw {
-    const PER_RADPS: f64 = 16.4 * 180.0 / std::f64::consts::PI;
-    const PER_MPS2: f64 = 4096.0 / GRAVITY_MPS2;
     let counts = |first: usize, per_unit: f64| {
         std::array::from_fn(|axis| math::round_nearest(sample.get(first + axis) * per_unit) as i16)
     };

@@ -74,7 +74,7 @@ impl Driver for Follow {
             );
             let velocity = way.normalize_or_zero() * speed;
             let heading = Heading::of(own.quat(3));
-            let off = heading.turn_to(math::atan2(way.y, way.x));
+            let off = heading.turn_to((way.y, way.x));
             let ahead = heading.of_world(velocity);
             let turn = math::clamp(2.0 * off, -self.spec.turn_max_radps, self.spec.turn_max_radps);
             control.command(lane, setpoint::VELOCITY, [ahead.x, ahead.y, ahead.z, turn]);

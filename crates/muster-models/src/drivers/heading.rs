@@ -20,10 +20,9 @@ impl Heading {
         if length > 1e-9 { Self { sin: across / length, cos: along / length } } else { Self { sin: 0.0, cos: 1.0 } }
     }
 
-    /// The turn from here to another heading, within ±π.
+    /// The turn from here to a heading given by its sine and cosine, within ±π.
     #[inline(always)]
-    pub(super) fn turn_to(self, heading_rad: f64) -> f64 {
-        let (sin, cos) = math::sin_cos(heading_rad);
+    pub(super) fn turn_to(self, (sin, cos): (f64, f64)) -> f64 {
         math::atan2(self.cos * sin - self.sin * cos, self.cos * cos + self.sin * sin)
     }
 
@@ -52,7 +51,7 @@ mod tests {
             assert!((forward - DVec3::new(math::cos(yaw), math::sin(yaw), 0.0)).length() < 1e-12, "{forward}");
             let v = DVec3::new(1.0, -2.0, 3.0);
             assert!((heading.of_world(heading.in_world(v)) - v).length() < 1e-12);
-            assert!((heading.turn_to(yaw + 0.3) - 0.3).abs() < 1e-12);
+            assert!((heading.turn_to(math::sin_cos(yaw + 0.3)) - 0.3).abs() < 1e-12);
         }
     }
 }

@@ -3,8 +3,8 @@
 //! behind they are negative. What is measured is the pressure, so its noise makes the airspeed poor at low speed.
 
 use super::{Air, build, mount_motion, stream};
-use muster_core::component::{Feel, Kind, Measure, Sense, Sensor};
-use muster_core::lanes::{LANES, Quantity, body};
+use muster_core::component::{Feel, Kind, Measure, Pose, Sense, Sensor};
+use muster_core::lanes::{Column, LANES, Quantity, body};
 use muster_core::math;
 use muster_core::spec;
 use muster_core::spec::Spec;
@@ -64,24 +64,61 @@ impl Feel for Airspeed {
     }
 
     fn measure(&self, measure: &mut Measure<'_>) {
-        let air = Air::new(measure.environment);
-        let perfect = self.noise_pa == 0.0 && self.bias_std_pa == 0.0;
-        for lane in 0..measure.lanes.min(LANES) {
-            let (position_m, velocity_mps) = mount_motion(measure, lane);
-            let flow = velocity_mps - body::vec3(measure.truth, body::WIND, lane);
-            let in_body = math::rotate_inverse(body::orientation(measure.truth, lane), flow);
-            let airspeed_mps = math::rotate_inverse(measure.mount.orientation, in_body).x;
-            let half_density = 0.5 * air.density_kgpm3(measure.environment.origin.altitude_m + position_m.z);
-            let pressure_pa = half_density * airspeed_mps * airspeed_mps.abs();
-            if perfect {
-                measure.sample[AIRSPEED][lane] = airspeed_mps;
-                measure.sample[DIFFERENTIAL_PRESSURE][lane] = pressure_pa;
-                continue;
-            }
-            let noise_pa = self.noise_pa * stream(measure.streams[lane]).normals(measure.index, 0)[0];
-            let measured_pa = pressure_pa + measure.state[0][lane] + noise_pa;
-            measure.sample[AIRSPEED][lane] = (measured_pa.abs() / half_density).sqrt().copysign(measured_pa);
-            measure.sample[DIFFERENTIAL_PRESSURE][lane] = measured_pa;
+        let kernel = Kernel {
+            air: Air::new(measure.environment),
+            noise_pa: self.noise_pa,
+            perfect: self.noise_pa == 0.0 && self.bias_std_pa == 0.0,
+            origin_m: measure.environment.origin.altitude_m,
+            mount: *measure.mount,
+        };
+        let (streams, index, lanes) = (measure.streams, measure.index, measure.lanes.min(LANES));
+        let (state, sample) = (measure.state.first_chunk(), measure.sample.first_chunk_mut());
+        let (Some(truth), Some(state), Some(sample)) = (measure.truth.first_chunk(), state, sample) else { return };
+        measure.simd.run(
+            #[inline(always)]
+            || kernel.measure(truth, state, sample, (streams, index), lanes),
+        );
+    }
+}
+
+/// What a measurement depends on.
+#[derive(Clone, Copy)]
+struct Kernel {
+    air: Air,
+    noise_pa: f64,
+    perfect: bool,
+    /// Altitude of the world's origin.
+    origin_m: f64,
+    mount: Pose,
+}
+
+impl Kernel {
+    #[inline(always)]
+    fn measure(
+        self,
+        truth: &[Column; body::COLUMNS],
+        [bias]: &[Column; 1],
+        [airspeed, pressure]: &mut [Column; 2],
+        (streams, index): (&[u64; LANES], u64),
+        lanes: usize,
+    ) {
+        let mut half_density = [0.0; LANES];
+        for lane in 0..lanes {
+            let (position_m, velocity_mps) = mount_motion(truth, self.mount.position_m, lane);
+            let flow = velocity_mps - body::vec3(truth, body::WIND, lane);
+            let in_body = math::rotate_inverse(body::orientation(truth, lane), flow);
+            airspeed[lane] = math::rotate_inverse(self.mount.orientation, in_body).x;
+            half_density[lane] = 0.5 * self.air.density_kgpm3(self.origin_m + position_m.z);
+            pressure[lane] = half_density[lane] * airspeed[lane] * airspeed[lane].abs();
+        }
+        if self.perfect {
+            return;
+        }
+        for lane in 0..lanes {
+            let [white, ..] = stream(streams[lane]).normals(index, 0);
+            let measured = pressure[lane] + bias[lane] + self.noise_pa * white;
+            airspeed[lane] = (measured.abs() / half_density[lane]).sqrt().copysign(measured);
+            pressure[lane] = measured;
         }
     }
 }

@@ -5,8 +5,9 @@
 //! Errors are errors of pressure, and the altitude has what follows from them: near sea level 12 Pa are one metre.
 
 use super::{Air, Drift, build, mount_motion, stream};
+use glam::DVec3;
 use muster_core::component::{Feel, Kind, Measure, Sense, Sensor};
-use muster_core::lanes::{LANES, Quantity};
+use muster_core::lanes::{Column, LANES, Quantity, body};
 use muster_core::spec;
 use muster_core::spec::Spec;
 
@@ -67,23 +68,58 @@ impl Feel for Barometer {
     }
 
     fn measure(&self, measure: &mut Measure<'_>) {
-        let air = Air::new(measure.environment);
-        let drift = Drift::new(self.drift_pa, self.drift_time_s, measure.period_s);
-        let perfect = self.noise_pa == 0.0 && self.drift_pa == 0.0;
-        for lane in 0..measure.lanes.min(LANES) {
-            let altitude_m = measure.environment.origin.altitude_m + mount_motion(measure, lane).0.z;
-            let pressure_pa = air.pressure_pa(altitude_m);
-            if perfect {
-                measure.sample[PRESSURE][lane] = pressure_pa;
-                measure.sample[ALTITUDE][lane] = altitude_m;
-                continue;
-            }
-            let normals = stream(measure.streams[lane]).normals(measure.index, 0);
-            let drift_pa = drift.step(measure.state[0][lane], normals[0]);
-            let measured_pa = pressure_pa + drift_pa + self.noise_pa * normals[1];
-            measure.state[0][lane] = drift_pa;
-            measure.sample[PRESSURE][lane] = measured_pa;
-            measure.sample[ALTITUDE][lane] = air.altitude_m(measured_pa);
+        let kernel = Kernel {
+            air: Air::new(measure.environment),
+            drift: Drift::new(self.drift_pa, self.drift_time_s, measure.period_s),
+            noise_pa: self.noise_pa,
+            perfect: self.noise_pa == 0.0 && self.drift_pa == 0.0,
+            origin_m: measure.environment.origin.altitude_m,
+            arm_m: measure.mount.position_m,
+        };
+        let (streams, index, lanes) = (measure.streams, measure.index, measure.lanes.min(LANES));
+        let (state, sample) = (measure.state.first_chunk_mut(), measure.sample.first_chunk_mut());
+        let (Some(truth), Some(state), Some(sample)) = (measure.truth.first_chunk(), state, sample) else { return };
+        measure.simd.run(
+            #[inline(always)]
+            || kernel.measure(truth, state, sample, (streams, index), lanes),
+        );
+    }
+}
+
+/// What a measurement depends on.
+#[derive(Clone, Copy)]
+struct Kernel {
+    air: Air,
+    drift: Drift,
+    noise_pa: f64,
+    perfect: bool,
+    /// Altitude of the world's origin.
+    origin_m: f64,
+    arm_m: DVec3,
+}
+
+impl Kernel {
+    #[inline(always)]
+    fn measure(
+        self,
+        truth: &[Column; body::COLUMNS],
+        [drift]: &mut [Column; 1],
+        [pressure, altitude]: &mut [Column; 2],
+        (streams, index): (&[u64; LANES], u64),
+        lanes: usize,
+    ) {
+        for lane in 0..lanes {
+            altitude[lane] = self.origin_m + mount_motion(truth, self.arm_m, lane).0.z;
+            pressure[lane] = self.air.pressure_pa(altitude[lane]);
+        }
+        if self.perfect {
+            return;
+        }
+        for lane in 0..lanes {
+            let [slow, white, ..] = stream(streams[lane]).normals(index, 0);
+            drift[lane] = self.drift.step(drift[lane], slow);
+            pressure[lane] = pressure[lane] + drift[lane] + self.noise_pa * white;
+            altitude[lane] = self.air.altitude_m(pressure[lane]);
         }
     }
 }
@@ -92,7 +128,6 @@ impl Feel for Barometer {
 mod tests {
     use super::super::testing::{Bench, defaults, deviation};
     use super::*;
-    use muster_core::lanes::body;
 
     #[test]
     fn pressure_falls_as_in_the_standard_atmosphere_and_altitude_is_true() {

@@ -7,7 +7,7 @@
 use super::{Drift, build, mount_motion, stream};
 use glam::DVec3;
 use muster_core::component::{Feel, Kind, Measure, Sense, Sensor};
-use muster_core::lanes::{LANES, Quantity, body};
+use muster_core::lanes::{Column, LANES, Quantity, body};
 use muster_core::math;
 use muster_core::model::Origin;
 use muster_core::spec;
@@ -54,6 +54,8 @@ pub const GEODETIC: usize = 0;
 pub const POSITION: usize = 3;
 /// Where the velocity begins in a sample.
 pub const VELOCITY: usize = 6;
+/// Numbers in a sample.
+const FIELDS_LEN: usize = 9;
 
 const STATE: &[Quantity] = &[Quantity::many("drift_m", 3)];
 
@@ -82,21 +84,6 @@ impl Gps {
     fn drift_m(&self) -> DVec3 {
         DVec3::new(self.horizontal_drift_m, self.horizontal_drift_m, self.vertical_drift_m)
     }
-
-    /// Errors of position and velocity of one sample; moves the drift on.
-    fn errors(&self, measure: &mut Measure<'_>, drift: Drift, lane: usize) -> (DVec3, DVec3) {
-        let stream = stream(measure.streams[lane]);
-        let [white, slow, velocity] = [0, 1, 2].map(|draw| {
-            let normals = stream.normals(measure.index, draw);
-            DVec3::new(normals[0], normals[1], normals[2])
-        });
-        let before = body::vec3(measure.state, 0, lane);
-        let kicks = self.drift_m() * slow;
-        let [x, y, z] = [0, 1, 2].map(|axis| drift.step(before[axis], kicks[axis]));
-        let wandered = DVec3::new(x, y, z);
-        body::set_vec3(measure.state, 0, lane, wandered);
-        (wandered + self.noise_m() * white, self.velocity_noise_mps * velocity)
-    }
 }
 
 impl Feel for Gps {
@@ -110,22 +97,72 @@ impl Feel for Gps {
     }
 
     fn measure(&self, measure: &mut Measure<'_>) {
-        let plane = TangentPlane::new(&measure.environment.origin);
-        let drift = Drift::new(1.0, self.drift_time_s, measure.period_s);
+        let errors = Errors {
+            drift: Drift::new(1.0, self.drift_time_s, measure.period_s),
+            drift_m: self.drift_m(),
+            noise_m: self.noise_m(),
+            velocity_noise_mps: self.velocity_noise_mps,
+        };
         let perfect = self.noise_m() == DVec3::ZERO && self.drift_m() == DVec3::ZERO && self.velocity_noise_mps == 0.0;
-        for lane in 0..measure.lanes.min(LANES) {
-            let (mut position_m, mut velocity_mps) = mount_motion(measure, lane);
-            if !perfect {
-                let (of_position, of_velocity) = self.errors(measure, drift, lane);
-                position_m += of_position;
-                velocity_mps += of_velocity;
-            }
-            let geodetic = plane.geodetic(position_m);
-            measure.sample[GEODETIC][lane] = geodetic.latitude_deg;
-            measure.sample[GEODETIC + 1][lane] = geodetic.longitude_deg;
-            measure.sample[GEODETIC + 2][lane] = geodetic.altitude_m;
-            body::set_vec3(measure.sample, POSITION, lane, position_m);
-            body::set_vec3(measure.sample, VELOCITY, lane, velocity_mps);
+        let plane = TangentPlane::new(&measure.environment.origin);
+        let (arm_m, lanes) = (measure.mount.position_m, measure.lanes.min(LANES));
+        let streams = (measure.streams, measure.index);
+        let (state, sample) = (measure.state.first_chunk_mut(), measure.sample.first_chunk_mut());
+        let (Some(truth), Some(state), Some(sample)) = (measure.truth.first_chunk(), state, sample) else { return };
+        measure.simd.run(
+            #[inline(always)]
+            || {
+                for lane in 0..lanes {
+                    let (position_m, velocity_mps) = mount_motion(truth, arm_m, lane);
+                    body::set_vec3(sample, POSITION, lane, position_m);
+                    body::set_vec3(sample, VELOCITY, lane, velocity_mps);
+                }
+                if !perfect {
+                    errors.add(state, sample, streams, lanes);
+                }
+                plane.locate(sample, lanes);
+            },
+        );
+    }
+}
+
+/// Errors of one sample.
+#[derive(Clone, Copy)]
+struct Errors {
+    drift: Drift,
+    drift_m: DVec3,
+    noise_m: DVec3,
+    velocity_noise_mps: f64,
+}
+
+impl Errors {
+    /// Moves the drift on and adds it and the white noise to the sample.
+    #[inline(always)]
+    fn add(
+        self,
+        state: &mut [Column; 3],
+        sample: &mut [Column; FIELDS_LEN],
+        (streams, index): (&[u64; LANES], u64),
+        lanes: usize,
+    ) {
+        for lane in 0..lanes {
+            let stream = stream(streams[lane]);
+            let normals = |draw: u32| {
+                let [x, y, z, _] = stream.normals(index, draw);
+                DVec3::new(x, y, z)
+            };
+            let (white, slow, fast) = (normals(0), normals(1), normals(2));
+            let (before, kicks) = (body::vec3(state, 0, lane), self.drift_m * slow);
+            let wandered = DVec3::new(
+                self.drift.step(before.x, kicks.x),
+                self.drift.step(before.y, kicks.y),
+                self.drift.step(before.z, kicks.z),
+            );
+            body::set_vec3(state, 0, lane, wandered);
+            let position_m = body::vec3(sample, POSITION, lane) + (wandered + self.noise_m * white);
+            let velocity_mps = body::vec3(sample, VELOCITY, lane) + self.velocity_noise_mps * fast;
+            body::set_vec3(sample, POSITION, lane, position_m);
+            body::set_vec3(sample, VELOCITY, lane, velocity_mps);
         }
     }
 }
@@ -163,7 +200,19 @@ impl TangentPlane {
         }
     }
 
+    /// Fills in the geodetic positions of samples that hold positions in the world.
+    #[inline(always)]
+    fn locate(&self, sample: &mut [Column; FIELDS_LEN], lanes: usize) {
+        for lane in 0..lanes {
+            let geodetic = self.geodetic(body::vec3(sample, POSITION, lane));
+            sample[GEODETIC][lane] = geodetic.latitude_deg;
+            sample[GEODETIC + 1][lane] = geodetic.longitude_deg;
+            sample[GEODETIC + 2][lane] = geodetic.altitude_m;
+        }
+    }
+
     /// The geodetic position of a point given in east, north, up.
+    #[inline(always)]
     pub fn geodetic(&self, position_m: DVec3) -> Origin {
         let earth_m = self.origin_m + position_m.x * self.east + position_m.y * self.north + position_m.z * self.up;
         geodetic_from_earth(earth_m)
@@ -172,6 +221,7 @@ impl TangentPlane {
 
 /// Latitude, longitude and altitude of a point in earth-centred coordinates, by Bowring's iteration of the parametric
 /// latitude. Three rounds leave less than 10⁻⁹ m from the depth of the oceans to the orbits of satellites.
+#[inline(always)]
 fn geodetic_from_earth(earth_m: DVec3) -> Origin {
     const ROUNDS: usize = 3;
     let axis_m = math::hypot2(earth_m.x, earth_m.y);

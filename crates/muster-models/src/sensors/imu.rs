@@ -9,7 +9,8 @@
 //!
 //! Then the output is rounded to a multiple of the least significant bit and limited to the range. The densities are
 //! those of IEEE Std 952 and of Allan deviation plots: white noise is the value of the line of slope −½ at 1 s, the
-//! random walk the value of the line of slope +½ at 3 s.
+//! random walk the value of the line of slope +½ at 3 s. Biases move on 50 times a second at most: at higher rates every
+//! so many samples, by as much as in the time between.
 //!
 //! All errors are off by default. Numbers like those of an InvenSense MPU-6000 at ±16 g and ±2000 °/s (product
 //! specification 3.4; the random walks and the biases at the start are not from it, only typical of such parts after
@@ -130,7 +131,7 @@ impl Feel for Imu {
     }
 
     fn measure(&self, measure: &mut Measure<'_>) {
-        let errors = self.errors(measure.period_s);
+        let errors = self.errors(measure.period_s, measure.index);
         let outputs = [(self.accel_lsb_mps2, self.accel_max_mps2), (self.gyro_lsb_radps, self.gyro_max_radps)];
         let ideal = Ideal {
             mount: *measure.mount,
@@ -173,16 +174,30 @@ impl Ideal {
         sample: &mut [Column; AXES],
         lanes: usize,
     ) {
-        let arm = self.mount.position_m;
         for lane in 0..lanes {
             let acceleration = body::vec3(truth, body::ACCELERATION, lane);
             let force = math::rotate_inverse(body::orientation(truth, lane), acceleration - self.gravity_mps2);
-            let turn = body::vec3(truth, body::ANGULAR_VELOCITY, lane);
+            body::set_vec3(sample, ACCEL, lane, force);
+            body::set_vec3(sample, ANGULAR_VELOCITY, lane, body::vec3(truth, body::ANGULAR_VELOCITY, lane));
+        }
+        if self.mount != Pose::IDENTITY {
+            self.move_to_mount(state, sample, lanes);
+        }
+        for axis in 0..3 {
+            state[axis][..lanes].copy_from_slice(&truth[body::ANGULAR_VELOCITY + axis][..lanes]);
+        }
+    }
+
+    /// From what the middle of the body feels to what the mount does.
+    #[inline(always)]
+    fn move_to_mount(self, state: &[Column; STATE_COLUMNS], sample: &mut [Column; AXES], lanes: usize) {
+        let arm = self.mount.position_m;
+        for lane in 0..lanes {
+            let (force, turn) = (body::vec3(sample, ACCEL, lane), body::vec3(sample, ANGULAR_VELOCITY, lane));
             let turn_up = (turn - body::vec3(state, 0, lane)) * self.rate_hz;
             let force = force + turn_up.cross(arm) + turn.cross(turn.cross(arm));
             body::set_vec3(sample, ACCEL, lane, math::rotate_inverse(self.mount.orientation, force));
             body::set_vec3(sample, ANGULAR_VELOCITY, lane, math::rotate_inverse(self.mount.orientation, turn));
-            body::set_vec3(state, 0, lane, turn);
         }
     }
 }
@@ -191,24 +206,31 @@ impl Ideal {
 #[derive(Clone, Copy)]
 struct Errors {
     white: [f64; 2],
-    walk: [f64; 2],
+    /// `None` if biases do not move at this sample.
+    walk: Option<[f64; 2]>,
 }
 
+/// The time between two moves of the biases, if samples are nearer together.
+const WALK_PERIOD_S: f64 = 0.02;
+
 impl Imu {
-    /// The errors of samples at this distance; `None` if there are none, not even a bias.
-    fn errors(&self, period_s: f64) -> Option<Errors> {
-        let root = period_s.sqrt();
+    /// The errors of a sample; `None` if there are none, not even a bias.
+    fn errors(&self, period_s: f64, index: u64) -> Option<Errors> {
+        let every = math::max(1.0, math::round_nearest(WALK_PERIOD_S / period_s));
+        let (root, walk_root) = (period_s.sqrt(), (every * period_s).sqrt());
         let white = [self.accel_noise_mps2_per_sqrt_hz / root, self.gyro_noise_radps_per_sqrt_hz / root];
-        let walk = [self.accel_walk_mps3_per_sqrt_hz * root, self.gyro_walk_radps2_per_sqrt_hz * root];
+        let walk = [self.accel_walk_mps3_per_sqrt_hz * walk_root, self.gyro_walk_radps2_per_sqrt_hz * walk_root];
         let biases = [self.accel_bias_mps2, self.gyro_bias_radps];
         let stds = [self.accel_bias_std_mps2, self.gyro_bias_std_radps];
         let any = white.iter().chain(&walk).chain(biases.iter().flatten()).chain(&stds).any(|&error| error != 0.0);
-        any.then_some(Errors { white, walk })
+        let walks = walk != [0.0; 2] && index.is_multiple_of(every as u64);
+        any.then_some(Errors { white, walk: walks.then_some(walk) })
     }
 }
 
 impl Errors {
-    /// Moves the biases on and adds them and the white noise to the sample.
+    /// Moves the biases on and adds them and the white noise to the sample. Six normals are for the white noise and
+    /// six for the walk, so three draws if both are needed.
     #[inline(always)]
     fn add(
         self,
@@ -217,28 +239,24 @@ impl Errors {
         (streams, index): (&[u64; LANES], u64),
         lanes: usize,
     ) {
-        let index = [index; LANES];
-        let mut normals = [[[0.0; LANES]; 4]; 3];
-        let [first, second, third] = &mut normals;
-        let (white, walk) = (self.white != [0.0; 2], self.walk != [0.0; 2]);
-        // six normals for the white noise, six for the walk: three draws when both are on
-        if white {
-            normals_lanes(streams, &index, 0, first, lanes);
+        let (mut first, mut second) = ([[0.0; LANES]; 4], [[0.0; LANES]; 2]);
+        if self.white != [0.0; 2] {
+            normals_lanes(streams, index, 0, &mut first, lanes);
+            normals_lanes(streams, index, 1, &mut second, lanes);
         }
-        if white || walk {
-            normals_lanes(streams, &index, 1, second, lanes);
+        if let Some(walk) = self.walk {
+            let (mut both, mut third) = ([[0.0; LANES]; 4], [[0.0; LANES]; 4]);
+            normals_lanes(streams, index, 1, &mut both, lanes);
+            normals_lanes(streams, index, 2, &mut third, lanes);
+            for (axis, steps) in both[2..].iter().chain(&third).enumerate() {
+                for lane in 0..lanes {
+                    state[BIAS + axis][lane] += walk[axis / 3] * steps[lane];
+                }
+            }
         }
-        if walk {
-            normals_lanes(streams, &index, 2, third, lanes);
-        }
-        let normals = normals.as_flattened();
-        for axis in 0..AXES {
-            let (white, walk) = (self.white[axis / 3], self.walk[axis / 3]);
-            let (noise, step) = (&normals[axis], &normals[axis + AXES]);
-            let (bias, output) = (&mut state[BIAS + axis], &mut sample[axis]);
+        for (axis, noise) in first.iter().chain(&second).enumerate() {
             for lane in 0..lanes {
-                bias[lane] += walk * step[lane];
-                output[lane] += bias[lane] + white * noise[lane];
+                sample[axis][lane] += state[BIAS + axis][lane] + self.white[axis / 3] * noise[lane];
             }
         }
     }
@@ -371,7 +389,7 @@ mod tests {
 
     #[test]
     fn bias_walks_with_the_root_of_time_whatever_the_rate() {
-        for (rate_hz, axis, expected) in [(50.0, 1, 0.03), (200.0, 1, 0.03), (50.0, 5, 0.004)] {
+        for (rate_hz, axis, expected) in [(50.0, 1, 0.03), (200.0, 1, 0.03), (500.0, 1, 0.03), (50.0, 5, 0.004)] {
             let imu = Imu { accel_walk_mps3_per_sqrt_hz: 0.03, gyro_walk_radps2_per_sqrt_hz: 0.004, ..defaults() };
             for seconds in [4.0, 16.0_f64] {
                 let ends = (0..200).flat_map(|seed| {

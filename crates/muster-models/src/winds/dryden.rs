@@ -121,12 +121,12 @@ impl Wind for Dryden {
     fn blow(&self, blow: &mut Blow<'_>) {
         let (Some(state), Some(body)) = (blow.state.first_chunk_mut(), blow.body.first_chunk_mut()) else { return };
         let lanes = blow.lanes.next_multiple_of(LANE_STEP).min(LANES);
-        let (wind, dt_s, index) = (*self, blow.dt_s, [blow.index; LANES]);
+        let (wind, dt_s, index) = (*self, blow.dt_s, blow.index);
         blow.simd.run(
             #[inline(always)]
             || {
                 let mut noise = [[0.0; LANES]; 4];
-                random::normals_lanes(blow.streams, &index, 0, &mut noise, lanes);
+                random::normals_lanes(blow.streams, index, 0, &mut noise, lanes);
                 kernel((state, body), lanes, &noise, (&wind, dt_s));
             },
         );

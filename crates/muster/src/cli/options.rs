@@ -28,10 +28,9 @@ pub(crate) struct Overrides {
 impl Overrides {
     /// The set-up these ask for.
     pub(crate) fn setup(&self) -> Setup {
-        let mut over = self.set.clone();
-        if let Some(seed) = self.seed {
-            over.push(number("run.seed", Value::Integer(seed as i64)));
-        }
+        // a seed may come from the environment, so that what is set on the command line goes on top of it
+        let seed = self.seed.map(|seed| number("run.seed", Value::Integer(seed as i64)));
+        let over = seed.into_iter().chain(self.set.iter().cloned()).collect();
         let search = self.resource_path.as_ref().map(|paths| std::env::split_paths(paths).collect());
         Setup { over, search: search.unwrap_or_default(), ..Setup::default() }
     }

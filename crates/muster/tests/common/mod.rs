@@ -422,7 +422,9 @@ const BREAKER: Kind<dyn Modifier> = Kind {
     name: "breaker",
     doc: "Panics at a sample.",
     fields: BreakerSpec::FIELDS,
-    build: |node, path, also, problems| Some(Arc::new(Breaker(<BreakerSpec as Spec>::read(node, path, also, problems)?))),
+    build: |node, path, also, problems| {
+        Some(Arc::new(Breaker(<BreakerSpec as Spec>::read(node, path, also, problems)?)))
+    },
 };
 
 spec! {
@@ -545,7 +547,9 @@ const PENDULUM: Kind<dyn Motion> = Kind {
     name: "pendulum",
     doc: "A pendulum.",
     fields: PendulumSpec::FIELDS,
-    build: |node, path, also, problems| Some(Arc::new(Pendulum(<PendulumSpec as Spec>::read(node, path, also, problems)?))),
+    build: |node, path, also, problems| {
+        Some(Arc::new(Pendulum(<PendulumSpec as Spec>::read(node, path, also, problems)?)))
+    },
 };
 
 /// Built-in kinds and those of this file.

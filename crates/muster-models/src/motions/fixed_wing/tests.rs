@@ -254,6 +254,20 @@ fn the_integrator_is_of_second_order() {
 }
 
 #[test]
+fn roll_is_damped_at_great_speed_and_in_long_ticks() {
+    let mut flock = flock(DVec3::new(95.0, 0.0, 0.0));
+    flock.set_vec3(body::ANGULAR_VELOCITY, DVec3::new(2.0, 0.0, 0.0));
+    let mut last = 2.0;
+    for _ in 0..20 {
+        flock.run(0.01, 1);
+        let now = flock.vec3(body::ANGULAR_VELOCITY).x.abs();
+        assert!(now < 1.01 * last + 0.05, "{now} after {last}");
+        last = now;
+    }
+    assert!(last < 0.2, "{last}");
+}
+
+#[test]
 fn a_product_of_inertia_beyond_its_moments_is_refused() {
     let mut node = Node::default();
     node.set("inertia_xz_kgm2", Node::of(Value::Number(2.0)));

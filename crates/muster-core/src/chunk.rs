@@ -391,7 +391,8 @@ impl Lanes {
 
     /// Calls the drivers that are due at the start of the tick, once.
     fn decide(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
-        if !self.decided && !(around.logic_after_physics && self.now == SimTime::ZERO) {
+        let wait = around.logic_after_physics && self.now == SimTime::ZERO;
+        if !(self.decided || wait) {
             self.drive(cohort, self.now, around);
         }
         self.decided = true;

@@ -369,11 +369,11 @@ impl World {
             visible_at,
         };
         // a job that held these sensors before has room for them
-        let held = |job: &Box<LookJob>| match (job.items.first(), schedule.items.first()) {
+        let held = |job: &LookJob| match (job.items.first(), schedule.items.first()) {
             (Some(a), Some(b)) => a.sensor == b.sensor && Arc::ptr_eq(&a.cohort, &b.cohort),
             _ => false,
         };
-        let spare = self.spare_jobs.iter().position(held).map(|at| self.spare_jobs.swap_remove(at));
+        let spare = self.spare_jobs.iter().position(|job| held(job)).map(|at| self.spare_jobs.swap_remove(at));
         let mut job = spare.or_else(|| self.husks.pop()).unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
         let (mut items, values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
         items.clear();

@@ -2,6 +2,7 @@
 //! one allocation on any thread, with and without listeners, whatever runs beside the loop.
 //!
 //! One test, since allocations are counted for the whole process.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
 mod common;
 

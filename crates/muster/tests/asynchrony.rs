@@ -1,5 +1,6 @@
 //! Asynchrony: what runs beside the loop, how it meets the loop, and that it changes nothing. Tests that the loop does
 //! not wait let sensors and sinks wait for the loop: if it waited as well, neither would go on.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
 mod common;
 
@@ -88,7 +89,9 @@ fn y03_each_plug_in_has_its_period() {
         let sensors = robot.cohort.blueprint.sensors.iter().enumerate();
         let counts: Vec<(&str, u64)> =
             sensors.map(|(sensor, slot)| (slot.name.as_str(), world.samples(robot, sensor))).collect();
-        for expected in [("imu", 5000), ("gps", 100), ("barometer", 500), ("airspeed", 500), ("truth", 1000), ("near", 199)] {
+        for expected in
+            [("imu", 5000), ("gps", 100), ("barometer", 500), ("airspeed", 500), ("truth", 1000), ("near", 199)]
+        {
             assert!(counts.contains(&expected), "{case:?}: {expected:?} among {counts:?}");
         }
     }
@@ -221,7 +224,8 @@ fn y07_states_are_published_at_their_rate_beside_the_loop() {
 
 #[test]
 fn y08_two_threads_more_with_both() {
-    let text = HUNDRED.replace("kind: random_walk}", "kind: random_walk}, sensors: {n: {kind: neighbours, latency_ms: 40}}");
+    let text =
+        HUNDRED.replace("kind: random_walk}", "kind: random_walk}, sensors: {n: {kind: neighbours, latency_ms: 40}}");
     let program = std::env::args().next().unwrap();
     // in a process of its own, as the threads of other tests are in this one
     if std::env::var_os("Y08_INSIDE").is_none() {
@@ -348,7 +352,8 @@ fn y16_a_slower_output_period_tracks_as_well() {
         let (mut sum, mut samples) = (0.0, 0);
         while sim.world().time() < SimTime::from_s(20.0) {
             sim.walk_window(SimTime::NEVER);
-            let (is, wanted) = (sim.world().property("q.position_m").unwrap(), sim.world().property("q.setpoint").unwrap());
+            let (is, wanted) =
+                (sim.world().property("q.position_m").unwrap(), sim.world().property("q.setpoint").unwrap());
             sum += is.iter().zip(&wanted).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
             samples += 1;
         }

@@ -1,6 +1,7 @@
 //! The same bits, whatever the threads, windows, islands, registers, asynchrony and speed: for a crowd, and for every
 //! scenario file of the repository (those with thousands of robots with some of them). What the bits are stands in
 //! `goldens.txt`, so that a change nobody meant shows; `MUSTER_BLESS=1` writes it anew.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Robots come, go, fail, are moved, saved and restored: nobody else notices, nothing grows, and where windows end, who
 //! shares a chunk and what runs beside the loop changes nothing.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! One test for each of the twelve rules that make the simulator fast and repeatable at once. Other tests go deeper;
 //! these show that each rule holds at all.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
 mod common;
 
@@ -115,7 +116,8 @@ fn rule_03_a_result_appears_at_its_time_and_only_then() {
         )
     };
     for asynchronous in [Async::None, Async::Messages, Async::Events, Async::Both] {
-        let mut sim = simulation(&text(2000), &Setup { asynchronous: Some(asynchronous), ..serial(&["run.window_ms=1"]) });
+        let mut sim =
+            simulation(&text(2000), &Setup { asynchronous: Some(asynchronous), ..serial(&["run.window_ms=1"]) });
         sim.run_for(0.083);
         assert_eq!(count(&sim, "a.driver.news"), 0, "not before 50 ms + 33 ms");
         sim.run_for(0.001);
@@ -318,8 +320,7 @@ fn rule_12_a_world_owns_no_thread_and_no_global() {
     walk(&mut lone, &Serial, SimTime::from_s(0.3));
     // many worlds of one model on one pool, at different times, are each like a world alone
     let pool = Pool::new(2).unwrap();
-    let mut worlds: Vec<World> =
-        (0..8).map(|_| World::new(Arc::clone(&model), Options::default()).unwrap()).collect();
+    let mut worlds: Vec<World> = (0..8).map(|_| World::new(Arc::clone(&model), Options::default()).unwrap()).collect();
     pool.for_each_mut(&mut worlds, &|index, world| walk(world, &Serial, SimTime::from_s(0.03 * index as f64)));
     pool.for_each_mut(&mut worlds, &|_, world| walk(world, &Serial, SimTime::from_s(0.3)));
     assert!(worlds.iter().all(|world| world.hash() == lone.hash()));

@@ -248,7 +248,7 @@ impl Lanes {
             pushed: false,
             isolated: 0,
             faults: Vec::new(),
-            contacts: Vec::new(),
+            contacts: Vec::with_capacity(LANES),
             spoken: Vec::new(),
             spoken_values: Vec::new(),
             fresh: vec![[0.0; LANES]; most_fields.unwrap_or(0)],
@@ -391,7 +391,8 @@ impl Lanes {
 
     /// Calls the drivers that are due at the start of the tick, once.
     fn decide(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
-        if !self.decided && !(around.logic_after_physics && self.now == SimTime::ZERO) {
+        let wait = around.logic_after_physics && self.now == SimTime::ZERO;
+        if !(self.decided || wait) {
             self.drive(cohort, self.now, around);
         }
         self.decided = true;

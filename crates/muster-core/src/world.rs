@@ -132,6 +132,9 @@ pub struct World {
     snapshots: Vec<Arc<Snapshot>>,
     #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
     spare_jobs: Vec<Box<LookJob>>,
+    /// Boxes whose jobs moved into the state.
+    #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
+    husks: Vec<Box<LookJob>>,
     flying: usize,
     /// Robots and sensors somebody outside listens to, by identity and name.
     ears: BTreeSet<(u64, String)>,
@@ -165,6 +168,7 @@ impl World {
             publics: Vec::new(),
             snapshots: Vec::new(),
             spare_jobs: Vec::new(),
+            husks: Vec::new(),
             flying: 0,
             ears: BTreeSet::new(),
             listeners: Vec::new(),
@@ -364,7 +368,13 @@ impl World {
             stamp,
             visible_at,
         };
-        let mut job = self.spare_jobs.pop().unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
+        // a job that held these sensors before has room for them
+        let held = |job: &LookJob| match (job.items.first(), schedule.items.first()) {
+            (Some(a), Some(b)) => a.sensor == b.sensor && Arc::ptr_eq(&a.cohort, &b.cohort),
+            _ => false,
+        };
+        let spare = self.spare_jobs.iter().position(|job| held(job)).map(|at| self.spare_jobs.swap_remove(at));
+        let mut job = spare.or_else(|| self.husks.pop()).unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
         let (mut items, values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
         items.clear();
         let well =
@@ -405,17 +415,22 @@ impl World {
         for place in self.state.under_way.get_mut(first..count).unwrap_or_default() {
             if let Some(mut job) = background.finish() {
                 std::mem::swap(place, &mut job);
-                self.spare_jobs.push(job);
+                self.husks.push(job);
             }
             self.flying -= 1;
         }
     }
 
     fn recycle(&mut self, job: LookJob) {
-        // the husk pushed by `land` takes the vectors back
-        if let Some(spare) = self.spare_jobs.iter_mut().find(|spare| spare.items.capacity() == 0) {
-            **spare = job;
-        }
+        let spare = match self.husks.pop() {
+            Some(mut husk) => {
+                *husk = job;
+                husk
+            }
+            // its own went off with another job, or it comes from a saved state
+            None => Box::new(job),
+        };
+        self.spare_jobs.push(spare);
     }
 
     fn post_job(&mut self, job: &LookJob) {
@@ -599,6 +614,8 @@ impl World {
     /// Derives everything that follows from who exists: orders, schedules, wires.
     fn reindex(&mut self) {
         self.stale = false;
+        self.spare_jobs.clear();
+        self.contacts.reserve(self.state.roster.order.len());
         self.generation += 1;
         self.coupling.invalidate();
         let now = self.state.time;

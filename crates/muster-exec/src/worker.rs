@@ -49,7 +49,7 @@ impl<J: Job> Worker<J> {
         let capacity = capacity.max(1);
         let state = State {
             due: VecDeque::with_capacity(capacity),
-            done: VecDeque::with_capacity(capacity),
+            done: VecDeque::with_capacity(2 * capacity),
             running: false,
             stop: false,
             ended: false,

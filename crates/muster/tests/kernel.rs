@@ -1,6 +1,7 @@
 //! The kernel: who steps, in which order, at which rates, on which threads, and how simulated time keeps step with the
 //! wall clock. Each test is named after the row of the conformance table it proves. Where time matters, it is told by a
 //! clock of the test's own or by traces, so that a busy machine changes nothing.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
 mod common;
 

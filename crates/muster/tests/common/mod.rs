@@ -2,6 +2,10 @@
 //! check what they see, wait for each other and fail on demand. They enter by a registry of their own, as those of a
 //! plug-in would.
 #![expect(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
+#![expect(clippy::needless_range_loop, reason = "a motion is a loop over lanes")]
+
+pub mod files;
+pub mod heap;
 
 use muster::{Setup, Simulation};
 use muster_core::component::{

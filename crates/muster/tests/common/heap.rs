@@ -1,0 +1,53 @@
+//! An allocator that counts, for tests of what is allocated and of what grows.
+#![expect(unsafe_code, reason = "an allocator cannot be written without")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts allocations of the process, and the bytes alive of each thread.
+pub struct CountingAllocator;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static ALIVE: Cell<i64> = const { Cell::new(0) };
+}
+
+fn note(bytes: i64) {
+    // a thread that ends has no counter any more
+    _ = ALIVE.try_with(|alive| alive.set(alive.get() + bytes));
+}
+
+/// Allocations of all threads so far.
+pub fn allocations() -> u64 {
+    ALLOCATIONS.load(Ordering::Relaxed)
+}
+
+/// Bytes allocated and not freed by this thread.
+pub fn alive() -> i64 {
+    ALIVE.with(Cell::get)
+}
+
+// SAFETY: everything is passed on to the system's allocator; counting allocates nothing.
+unsafe impl GlobalAlloc for CountingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        note(layout.size() as i64);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        note(-(layout.size() as i64));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        note(size as i64 - layout.size() as i64);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}

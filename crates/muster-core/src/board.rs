@@ -26,6 +26,8 @@ pub struct Entry {
     pub(crate) visible_at: SimTime,
     /// How many samples were made, lost ones included.
     pub(crate) samples: u64,
+    /// How the sensor panicked, until that is reported.
+    pub(crate) panic: Option<String>,
 }
 
 impl Entry {

@@ -7,7 +7,7 @@ use crate::board::Board;
 use crate::component::{Blow, Control, Measure, Pose, Readings, Sample, Sense, Tick};
 use crate::contact;
 use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
-use crate::model::{Cohort, DriverColumns, Environment, Frame, Joint, SensorColumns, body_from_frame, integers};
+use crate::model::{Cohort, Environment, Frame, Joint, body_from_frame, integers};
 use crate::random;
 use crate::simd::Simd;
 use crate::time::{SimTime, Ticker};
@@ -86,6 +86,8 @@ pub(crate) struct Lanes {
     /// End of the last tick.
     pub(crate) now: SimTime,
     pub(crate) tick: Ticker,
+    /// True if the drivers of the tick under way were called.
+    decided: bool,
     drivers: Vec<Ticker>,
     sensors: Vec<SensorClock>,
     driver_streams: Vec<[u64; LANES]>,
@@ -109,6 +111,10 @@ pub(crate) struct Lanes {
     pub(crate) spoken_values: Vec<f64>,
     fresh: Vec<Column>,
     values: Vec<f64>,
+    /// Room for what is put back: columns of isolated lanes, of jointed sensors, positions of joints.
+    frozen: Vec<Column>,
+    jointed: Vec<Column>,
+    joints: Vec<f64>,
     pub(crate) robot_ticks: u64,
     /// Contacts felt, robot by robot and tick by tick.
     pub(crate) touches: u64,
@@ -121,12 +127,15 @@ struct SensorClock {
     /// When the oldest sample under way becomes visible.
     next_visible: SimTime,
     samples: u64,
+    /// True after it panicked.
+    broken: bool,
 }
 
 /// The pose columns before a move: to bound it, to measure acceleration, to undo it.
 type Before = [Column; body::ANGULAR_VELOCITY];
 
-const WIND_STREAM: u64 = 0x77_69_6e_64;
+/// Which stream of a robot drives the gusts around it.
+const WIND_STREAM: u64 = 0x0077_696e_6400;
 
 impl std::ops::Deref for Chunk {
     type Target = Lanes;
@@ -162,6 +171,15 @@ impl Chunk {
         while self.lanes.tick.next <= end {
             self.lanes.live(&self.cohort, around);
         }
+        self.decide_before(end, around);
+    }
+
+    /// Calls the drivers of a tick that began before `end` and ends after it: what becomes visible at `end` or later is
+    /// not for them, wherever windows end.
+    pub(crate) fn decide_before(&mut self, end: SimTime, around: &Surroundings<'_>) {
+        if self.lanes.now < end {
+            self.lanes.decide(&self.cohort, around);
+        }
     }
 
     /// One tick: control, act, move, feel.
@@ -172,6 +190,19 @@ impl Chunk {
     /// Makes samples visible whose latency has passed by `now`.
     pub(crate) fn promote(&mut self, now: SimTime) {
         self.lanes.promote(&self.cohort, now);
+    }
+
+    /// Looks again for pushes to take and samples to make visible: a robot with some of its own came.
+    pub(crate) fn expect_carried(&mut self) {
+        self.lanes.pushed = true;
+        self.lanes.sensors.iter_mut().for_each(|clock| clock.next_visible = SimTime::ZERO);
+    }
+
+    /// Takes a robot out of the simulation.
+    pub(crate) fn isolate(&mut self, lane: usize, time: SimTime, what: String) {
+        if self.lanes.isolated & (1 << lane) == 0 {
+            self.lanes.isolate(&self.cohort, lane, time, what);
+        }
     }
 
     /// Counts a contact of a robot.
@@ -204,6 +235,7 @@ impl Lanes {
             int: vec![[0; LANES]; layout.integers],
             now,
             tick: Ticker::after(blueprint.rate, SimTime::ZERO, now),
+            decided: false,
             drivers: Vec::new(),
             sensors: Vec::new(),
             driver_streams: vec![[0; LANES]; drivers],
@@ -221,6 +253,9 @@ impl Lanes {
             spoken_values: Vec::new(),
             fresh: vec![[0.0; LANES]; most_fields.unwrap_or(0)],
             values: vec![0.0; most_fields.unwrap_or(0)],
+            frozen: Vec::new(),
+            jointed: Vec::new(),
+            joints: Vec::new(),
             robot_ticks: 0,
             touches: 0,
         };
@@ -231,17 +266,25 @@ impl Lanes {
         lanes
     }
 
-    /// Puts tickers to the first events after `now` (for drivers: at or after).
+    /// Puts tickers to where they would stand had the chunk been there from the beginning, so that it does not matter
+    /// whether a robot joins other robots or is the first.
     fn schedule(&mut self, cohort: &Cohort, now: SimTime) {
         let blueprint = &cohort.blueprint;
-        self.now = now;
         self.tick = Ticker::after(blueprint.rate, SimTime::ZERO, now);
-        let driver = |slot: &crate::model::DriverSlot| Ticker::at_or_after(slot.rate, SimTime::ZERO, now);
+        let ended = self.tick.index - 1;
+        self.now = blueprint.rate.time_of(ended);
+        self.decided = self.now < now;
+        let driver = |slot: &crate::model::DriverSlot| match (self.decided, ended) {
+            (true, _) => Ticker::after(slot.rate, SimTime::ZERO, self.now),
+            (false, 0) => Ticker::at_or_after(slot.rate, SimTime::ZERO, self.now),
+            (false, _) => Ticker::after(slot.rate, SimTime::ZERO, blueprint.rate.time_of(ended - 1)),
+        };
         self.drivers = blueprint.drivers.iter().map(driver).collect();
         let sensor = |slot: &crate::model::SensorSlot| SensorClock {
-            ticker: Ticker::after(slot.rate, slot.phase, now),
+            ticker: Ticker::after(slot.rate, slot.phase, self.now),
             next_visible: SimTime::NEVER,
             samples: 0,
+            broken: false,
         };
         self.sensors = blueprint.sensors.iter().map(sensor).collect();
     }
@@ -280,15 +323,14 @@ impl Lanes {
 
     fn start(&mut self, cohort: &Cohort, lane: usize, home: Pose, around: &Surroundings<'_>) {
         for index in 0..cohort.blueprint.drivers.len() {
-            let (slot, columns) = (&cohort.blueprint.drivers[index], &cohort.layout.drivers[index]);
-            let mut control = self.control(cohort, index, columns, 0, 0, around);
+            let slot = &cohort.blueprint.drivers[index];
+            let mut control = self.control(cohort, index, 0, 0, around);
             slot.driver.start(&mut control, lane, home);
         }
         for index in 0..cohort.blueprint.sensors.len() {
             if let Sense::Own(feel) = cohort.blueprint.sensors[index].sensor.sense() {
-                let columns = &cohort.layout.sensors[index];
                 let mut fresh = std::mem::take(&mut self.fresh);
-                feel.start(&mut self.measure(cohort, index, columns, 0, &mut fresh, around), lane);
+                feel.start(&mut self.measure(cohort, index, 0, &mut fresh, around), lane);
                 self.fresh = fresh;
             }
         }
@@ -334,19 +376,25 @@ impl Lanes {
     /// One tick: control, act, move, feel.
     fn live(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
         if self.len > 0 {
-            let start = self.now;
-            self.promote(cohort, start);
-            if !(around.logic_after_physics && start == SimTime::ZERO) {
-                self.drive(cohort, start, around);
-            }
+            self.decide(cohort, around);
             self.advance(cohort, around);
         }
         self.now = self.tick.next;
+        self.decided = false;
         self.tick.advance(cohort.blueprint.rate);
         if self.len > 0 {
+            self.promote(cohort, self.now);
             self.feel(cohort, around);
         }
         self.robot_ticks += self.len as u64;
+    }
+
+    /// Calls the drivers that are due at the start of the tick, once.
+    fn decide(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
+        if !self.decided && !(around.logic_after_physics && self.now == SimTime::ZERO) {
+            self.drive(cohort, self.now, around);
+        }
+        self.decided = true;
     }
 
     fn lanes(&self) -> usize {
@@ -360,15 +408,13 @@ impl Lanes {
             let Some(call) = self.drivers[index].take_due(slot.rate, now) else { continue };
             let mut due = ((1_u32 << self.len) - 1) & !self.isolated;
             while due != 0 {
-                let columns = &cohort.layout.drivers[index];
-                let mut control = self.control(cohort, index, columns, due, call, around);
-                let outcome = catch_unwind(AssertUnwindSafe(|| slot.driver.control(&mut control)));
-                let (lane, left) = (control.current, control.due);
+                let mut control = self.control(cohort, index, due, call, around);
+                let outcome = attempt(|| slot.driver.control(&mut control));
+                let (lane, left) = (control.current, control.due & !(1 << control.current));
                 due = match outcome {
-                    Ok(()) => 0,
-                    Err(panic) => {
-                        let what = format!("{} {:?} panicked: {}", slot.name, slot.kind, panic_text(&*panic));
-                        self.isolate(cohort, lane, now, what);
+                    None => 0,
+                    Some(panic) => {
+                        self.isolate(cohort, lane, now, format!("{} {:?} {panic}", slot.name, slot.kind));
                         left
                     }
                 };
@@ -380,12 +426,12 @@ impl Lanes {
         &'a mut self,
         cohort: &'a Cohort,
         index: usize,
-        columns: &'a DriverColumns,
         due: u32,
         call: u64,
         around: &Surroundings<'a>,
     ) -> Control<'a> {
         let layout = &cohort.layout;
+        let columns = &layout.drivers[index];
         let (front, sensors) = self.real.split_at_mut(layout.sensors_first);
         let (front, state) = front.split_at_mut(columns.state.0);
         let (body_columns, inputs) = front.split_at_mut(body::COLUMNS);
@@ -403,7 +449,8 @@ impl Lanes {
             streams: self.driver_streams[index],
             simd: around.simd,
             due,
-            current: 0,
+            // whoever panics before asking for a lane fails on the first
+            current: due.trailing_zeros() as usize % LANES,
             readings: Readings {
                 wires: &columns.wires,
                 columns: sensors,
@@ -428,12 +475,17 @@ impl Lanes {
         }
         self.blow(cohort, lanes, dt_s, around);
         let tick = Tick { dt_s, time: self.tick.next, environment: around.environment, simd: around.simd };
-        cohort.blueprint.motion.advance(&mut self.real[..cohort.layout.motion_end], lanes, &tick);
+        let columns = &mut self.real[..cohort.layout.motion_end];
+        if frozen.count_ones() as usize == self.len {
+            // nobody left to move
+        } else if let Some(panic) = attempt(|| cohort.blueprint.motion.advance(columns, lanes, &tick)) {
+            self.isolate_all(cohort, self.tick.next, &format!("motion {:?} {panic}", cohort.blueprint.motion_kind));
+        }
         if !self.near.is_empty() {
             self.meet_obstacles(cohort, around.environment);
         }
         self.guard(cohort, &before, dt_s, around.simd);
-        self.restore_isolated(cohort, &frozen);
+        self.restore_isolated(frozen);
     }
 
     fn blow(&mut self, cohort: &Cohort, lanes: usize, dt_s: f64, around: &Surroundings<'_>) {
@@ -525,21 +577,28 @@ impl Lanes {
         self.faults.push(Fault { time, robot: self.robots[lane], what });
     }
 
-    /// The columns of isolated lanes, to be put back after a move; empty (and free) while all are well.
-    fn keep_isolated(&self, cohort: &Cohort) -> Vec<Column> {
-        match self.isolated {
-            0 => Vec::new(),
-            _ => self.real[..cohort.layout.motion_end].to_vec(),
+    /// Takes all robots out of the simulation: what serves a chunk at once fails for all of it.
+    fn isolate_all(&mut self, cohort: &Cohort, time: SimTime, what: &str) {
+        for lane in (0..self.len).filter(|lane| self.isolated & (1 << lane) == 0).collect::<Vec<_>>() {
+            self.isolate(cohort, lane, time, what.to_owned());
         }
     }
 
-    fn restore_isolated(&mut self, cohort: &Cohort, frozen: &[Column]) {
-        let was_isolated = frozen.len() == cohort.layout.motion_end;
-        for lane in (0..self.len).filter(|lane| was_isolated && self.isolated & (1 << lane) != 0) {
-            for (column, old) in self.real.iter_mut().zip(frozen) {
+    /// Keeps the columns of isolated lanes, to be put back after a move; says which lanes these are.
+    fn keep_isolated(&mut self, cohort: &Cohort) -> u32 {
+        if self.isolated != 0 {
+            self.frozen.clear();
+            self.frozen.extend_from_slice(&self.real[..cohort.layout.motion_end]);
+        }
+        self.isolated
+    }
+
+    fn restore_isolated(&mut self, frozen: u32) {
+        for lane in (0..self.len).filter(|lane| frozen & (1 << lane) != 0) {
+            for (column, old) in self.real.iter_mut().zip(&self.frozen) {
                 column[lane] = old[lane];
             }
-            for column in &mut self.real[body::VELOCITY..body::PUSH] {
+            for column in &mut self.real[body::VELOCITY..body::SETPOINT_MODE] {
                 column[lane] = 0.0;
             }
         }
@@ -557,13 +616,21 @@ impl Lanes {
             let Some(sample) = self.sensors[index].ticker.take_due(slot.rate, now) else { continue };
             self.sensors[index].samples += 1;
             let Sense::Own(feel) = slot.sensor.sense() else { continue };
-            let mut fresh = std::mem::take(&mut self.fresh);
-            if columns.jointed {
-                self.measure_jointed(cohort, index, sample, &mut fresh, around);
-            } else {
-                feel.measure(&mut self.measure(cohort, index, columns, sample, &mut fresh, around));
+            if self.sensors[index].broken {
+                continue;
             }
-            self.keep_sample(cohort, index, sample, &mut fresh);
+            let mut fresh = std::mem::take(&mut self.fresh);
+            let panic = attempt(|| match columns.jointed {
+                true => self.measure_jointed(cohort, index, sample, &mut fresh, around),
+                false => feel.measure(&mut self.measure(cohort, index, sample, &mut fresh, around)),
+            });
+            match panic {
+                None => self.keep_sample(cohort, index, sample, &mut fresh),
+                Some(panic) => {
+                    self.sensors[index].broken = true;
+                    self.isolate_all(cohort, now, &format!("sensor {:?} {panic}", slot.name));
+                }
+            }
             self.fresh = fresh;
         }
     }
@@ -572,12 +639,11 @@ impl Lanes {
         &'a mut self,
         cohort: &'a Cohort,
         index: usize,
-        columns: &SensorColumns,
         sample: u64,
         fresh: &'a mut [Column],
         around: &Surroundings<'a>,
     ) -> Measure<'a> {
-        let slot = &cohort.blueprint.sensors[index];
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         let lanes = self.lanes();
         let (front, sensors) = self.real.split_at_mut(cohort.layout.sensors_first);
         let base = cohort.layout.sensors_first;
@@ -608,20 +674,27 @@ impl Lanes {
         let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         let (Sense::Own(feel), Some(frame)) = (slot.sensor.sense(), slot.frame) else { return };
         let (first, end) = columns.state;
-        let before = self.real[first..end].to_vec();
-        let (mut states, mut samples) = (before.clone(), fresh.to_vec());
+        let count = end - first;
+        let (mut room, mut joints) = (std::mem::take(&mut self.jointed), std::mem::take(&mut self.joints));
+        room.clear();
+        room.extend_from_slice(&self.real[first..end]);
+        room.extend_from_slice(&self.real[first..end]);
+        room.extend_from_slice(fresh);
+        let (before, kept) = room.split_at_mut(count);
+        let (states, samples) = kept.split_at_mut(count);
         for lane in 0..self.len {
-            self.real[first..end].copy_from_slice(&before);
-            let joints = joint_positions(cohort, &self.real, lane);
+            self.real[first..end].copy_from_slice(before);
+            joint_positions(cohort, &self.real, lane, &mut joints);
             let mount = body_from_frame(&cohort.blueprint.frames, &joints, frame).then(&slot.mount);
-            let mut measure = self.measure(cohort, index, columns, sample, fresh, around);
+            let mut measure = self.measure(cohort, index, sample, fresh, around);
             measure.mount = &mount;
             feel.measure(&mut measure);
             states.iter_mut().zip(&self.real[first..end]).for_each(|(kept, column)| kept[lane] = column[lane]);
             samples.iter_mut().zip(fresh.iter()).for_each(|(kept, column)| kept[lane] = column[lane]);
         }
-        self.real[first..end].copy_from_slice(&states);
-        fresh.copy_from_slice(&samples);
+        self.real[first..end].copy_from_slice(states);
+        fresh.copy_from_slice(samples);
+        (self.jointed, self.joints) = (room, joints);
     }
 
     /// Sends a fresh sample through the modifiers and makes it visible, now or after its latency.
@@ -631,7 +704,12 @@ impl Lanes {
         let mut lost = 0_u32;
         if !slot.modifiers.is_empty() {
             for lane in 0..self.len {
-                lost |= u32::from(!self.modify(cohort, index, sample, fresh, lane)) << lane;
+                let mut kept = false;
+                let well = self.isolated & (1 << lane) == 0;
+                if well && let Some(panic) = attempt(|| kept = self.modify(cohort, index, sample, fresh, lane)) {
+                    self.isolate(cohort, lane, self.now, format!("a modifier of sensor {:?} {panic}", slot.name));
+                }
+                lost |= u32::from(!kept) << lane;
             }
         }
         let stamp_ns = self.now.ns() as i64;
@@ -657,7 +735,7 @@ impl Lanes {
         }
         if columns.ring_len == 0 {
             let heard = self.listened[index] & !lost;
-            self.speak(cohort, index, sample, heard);
+            self.speak(cohort, index, heard);
         }
     }
 
@@ -690,20 +768,22 @@ impl Lanes {
     }
 
     /// Tells those outside who listen that a sample became visible.
-    fn speak(&mut self, cohort: &Cohort, index: usize, sample: u64, heard: u32) {
+    fn speak(&mut self, cohort: &Cohort, index: usize, heard: u32) {
         if heard == 0 {
             return;
         }
-        let columns = &cohort.layout.sensors[index];
+        let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         for lane in (0..self.len).filter(|lane| heard & (1 << lane) != 0) {
+            let stamp = SimTime::from_ns(self.int[columns.stamp][lane] as u64);
             let first = self.spoken_values.len() as u32;
             let sample_columns = &self.real[columns.sample.0..columns.sample.1];
             self.spoken_values.extend(sample_columns.iter().map(|column| column[lane]));
             self.spoken.push(Spoken {
-                stamp: SimTime::from_ns(self.int[columns.stamp][lane] as u64),
+                stamp,
                 robot: self.robots[lane],
                 sensor: index as u32,
-                index: sample,
+                // the last event of its lattice by then
+                index: slot.rate.first_after(stamp - slot.phase) - 1,
                 first,
                 len: sample_columns.len() as u32,
             });
@@ -745,8 +825,7 @@ impl Lanes {
             heard |= 1 << lane;
         }
         self.sensors[index].next_visible = SimTime::from_ns(next as u64);
-        let sample = self.sensors[index].ticker.index;
-        self.speak(cohort, index, sample, heard & self.listened[index]);
+        self.speak(cohort, index, heard & self.listened[index]);
     }
 
     /// How many samples a sensor of one robot has made so far.
@@ -756,7 +835,7 @@ impl Lanes {
 }
 
 /// The position of every frame's joint on one robot; 0 for fixed frames.
-pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize) -> Vec<f64> {
+pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize, positions: &mut Vec<f64>) {
     let mut next = cohort.layout.joints.0;
     let position = |frame: &Frame| match frame.joint {
         Joint::Fixed => 0.0,
@@ -765,7 +844,8 @@ pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize) -> 
             real[next - 1][lane]
         }
     };
-    cohort.blueprint.frames.iter().map(position).collect()
+    positions.clear();
+    positions.extend(cohort.blueprint.frames.iter().map(position));
 }
 
 /// Memory of a modifier on the stack: at most sixteen numbers.
@@ -793,13 +873,11 @@ mod smallmem {
 
 /// Moves what contacts asked for into position and velocity.
 fn take_pushes(columns: &mut [Column]) {
-    for axis in 0..3 {
-        for lane in 0..LANES {
-            columns[body::POSITION + axis][lane] += columns[body::PUSH + axis][lane];
-            columns[body::VELOCITY + axis][lane] += columns[body::KICK + axis][lane];
+    for (target, source) in [(body::POSITION, body::PUSH), (body::VELOCITY, body::KICK)] {
+        for axis in 0..3 {
+            let asked = std::mem::replace(&mut columns[source + axis], [0.0; LANES]);
+            columns[target + axis].iter_mut().zip(asked).for_each(|(value, change)| *value += change);
         }
-        columns[body::PUSH + axis] = [0.0; LANES];
-        columns[body::KICK + axis] = [0.0; LANES];
     }
 }
 
@@ -841,6 +919,11 @@ fn slow_down(columns: &mut [Column], before: &Before, lane: usize, (speed_max_mp
     body::set_vec3(columns, body::POSITION, lane, old + step.clamp_length_max(speed_max_mps * dt_s));
     body::set_vec3(columns, body::VELOCITY, lane, velocity);
     body::set_vec3(columns, body::ACCELERATION, lane, acceleration);
+}
+
+/// Does what a component wants done; says how it panicked, if it did.
+pub(crate) fn attempt(work: impl FnOnce()) -> Option<String> {
+    catch_unwind(AssertUnwindSafe(work)).err().map(|panic| format!("panicked: {}", panic_text(&*panic)))
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -10,6 +10,7 @@
 use crate::contact::Mobility;
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
 use crate::model::Environment;
+use crate::node::{Node, Problems};
 use crate::simd::Simd;
 use crate::snapshot::Snapshot;
 use crate::spec::Field;
@@ -25,9 +26,12 @@ pub struct Kind<T: ?Sized> {
     pub doc: &'static str,
     /// Its parameters.
     pub fields: &'static [Field],
-    /// Makes one from a map (keys in the third argument belong to others and are passed over).
-    pub build: fn(&crate::node::Node, &str, &[&str], &mut crate::node::Problems) -> Option<Arc<T>>,
+    /// Makes one.
+    pub build: Build<T>,
 }
+
+/// Makes a component from the map at a path (keys in the third argument belong to others and are passed over).
+pub type Build<T> = fn(&Node, &str, &[&str], &mut Problems) -> Option<Arc<T>>;
 
 /// Every kind of component known to a program. Tables, not code, decide what exists.
 #[derive(Clone, Copy)]
@@ -112,7 +116,7 @@ pub trait Driver: Send + Sync {
     /// Prepares the memory of one new robot that stands at `pose`.
     fn start(&self, control: &mut Control<'_>, lane: usize, home: Pose);
 
-    /// Commands every lane of [`Control::lanes`].
+    /// Commands every lane of [`Control::next_lane`].
     fn control(&self, control: &mut Control<'_>);
 }
 

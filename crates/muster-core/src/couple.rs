@@ -26,6 +26,7 @@ struct Pair {
 #[derive(Default)]
 pub(crate) struct Group {
     members: Vec<u32>,
+    #[expect(clippy::vec_box, reason = "chunks move in and out at every window; only their pointers should")]
     chunks: Vec<Box<Chunk>>,
     pairs: Vec<Pair>,
     robots: usize,
@@ -365,6 +366,7 @@ impl Group {
             }
             self.meet(time);
         }
+        self.chunks.iter_mut().for_each(|chunk| chunk.decide_before(end, around));
     }
 
     /// The same on all threads: one fork-join a tick.
@@ -377,6 +379,7 @@ impl Group {
             });
             self.meet(time);
         }
+        executor.for_each_mut(&mut self.chunks, &|_, chunk: &mut Box<Chunk>| chunk.decide_before(end, around));
     }
 
     fn next_tick(&self, end: SimTime) -> Option<SimTime> {

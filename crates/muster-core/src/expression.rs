@@ -33,8 +33,24 @@ pub const FUNCTIONS: &[Function] = &[
     Function { name: "round", arguments: (1, 1), value: |x| x[0].round() },
     // Not f64::clamp: that panics when the bounds are the wrong way round.
     Function { name: "clamp", arguments: (3, 3), value: |x| x[0].max(x[1]).min(x[2]) },
-    Function { name: POWER, arguments: (2, 2), value: |x| x[0].powf(x[1]) },
+    Function { name: POWER, arguments: (2, 2), value: |x| power(x[0], x[1]) },
 ];
+
+/// Whole powers by multiplication, so that they are exact where they can be and defined for negative bases.
+fn power(base: f64, exponent: f64) -> f64 {
+    const WHOLE_MAX: f64 = 1024.0;
+    if exponent != math::floor(exponent) || exponent.abs() > WHOLE_MAX {
+        return math::pow(base, exponent);
+    }
+    let mut left = exponent.abs() as u32;
+    let (mut square, mut product) = (base, 1.0);
+    while left > 0 {
+        product *= if left & 1 == 1 { square } else { 1.0 };
+        square *= square;
+        left >>= 1;
+    }
+    if exponent < 0.0 { 1.0 / product } else { product }
+}
 
 /// The operator `^`, kept in the table of functions so that all inexact mathematics stands there.
 const POWER: &str = "^";

@@ -1,10 +1,12 @@
 //! Sensors that look at the world: a job holds a frozen snapshot and fills the samples of all sensors that were due at
 //! that instant. With latency it may run beside the loop; its results appear at a fixed simulation time either way.
 
+use crate::chunk::attempt;
 use crate::component::{LookAt, Sense};
 use crate::exec::Job;
-use crate::model::Cohort;
+use crate::model::{Cohort, SensorSlot};
 use crate::snapshot::Snapshot;
+use crate::state::Robot;
 use crate::time::SimTime;
 use std::sync::Arc;
 
@@ -15,9 +17,21 @@ pub(crate) struct LookItem {
     pub(crate) sensor: u32,
     /// The robot's position in the snapshot.
     pub(crate) dense: u32,
-    pub(crate) slot: u32,
-    /// The owner when it was due: a slot may pass to another robot meanwhile.
+    /// The robot by roster number, which may pass to another robot meanwhile, and by identity.
+    pub(crate) robot: u32,
     pub(crate) key: u64,
+}
+
+impl LookItem {
+    /// The number of the sensor on the robot now: it may have been retooled meanwhile.
+    pub(crate) fn sensor_on(&self, robot: &Robot) -> Option<usize> {
+        if Arc::ptr_eq(&self.cohort, &robot.cohort) {
+            return Some(self.sensor as usize);
+        }
+        let name = &self.cohort.blueprint.sensors[self.sensor as usize].name;
+        let looks = |slot: &SensorSlot| slot.name == *name && matches!(slot.sensor.sense(), Sense::World(_));
+        robot.cohort.blueprint.sensors.iter().position(looks)
+    }
 }
 
 /// Sensors looking at one frozen world.
@@ -27,6 +41,8 @@ pub struct LookJob {
     pub(crate) items: Vec<LookItem>,
     /// One sample to an item; may be longer, room is kept.
     pub(crate) values: Vec<Vec<f64>>,
+    /// Items whose sensor panicked, and how.
+    pub(crate) panics: Vec<(usize, String)>,
     pub(crate) index: u64,
     pub(crate) stamp: SimTime,
     pub(crate) visible_at: SimTime,
@@ -35,8 +51,9 @@ pub struct LookJob {
 impl Job for LookJob {
     fn run(&mut self) {
         self.values.resize_with(self.items.len().max(self.values.len()), Vec::new);
-        for (item, values) in self.items.iter().zip(&mut self.values) {
-            look(&item.cohort, item.sensor as usize, &self.snapshot, item.dense as usize, values);
+        for (at, (item, values)) in self.items.iter().zip(&mut self.values).enumerate() {
+            let looked = || look(&item.cohort, item.sensor as usize, &self.snapshot, item.dense as usize, values);
+            self.panics.extend(attempt(looked).map(|panic| (at, panic)));
         }
     }
 }
@@ -46,6 +63,7 @@ pub(crate) fn look(cohort: &Cohort, sensor: usize, world: &Snapshot, robot: usiz
     let slot = &cohort.blueprint.sensors[sensor];
     values.clear();
     if let Sense::World(look) = slot.sensor.sense() {
+        values.reserve(look.capacity(world.robots.len()));
         look.look(&LookAt { world, robot, mount: &slot.mount }, values);
     }
 }

@@ -97,6 +97,15 @@ pub struct SensorSlot {
     pub modifiers: Vec<ModifierSlot>,
 }
 
+impl SensorSlot {
+    /// Exchanges the modifiers, and their delays in the latency.
+    pub fn set_modifiers(&mut self, modifiers: Vec<ModifierSlot>) {
+        let delay = |slots: &[ModifierSlot]| slots.iter().fold(SimTime::ZERO, |sum, slot| sum + slot.modifier.delay());
+        self.latency = self.latency - delay(&self.modifiers) + delay(&modifiers);
+        self.modifiers = modifiers;
+    }
+}
+
 /// A modifier in its place on a sensor.
 #[derive(Clone)]
 pub struct ModifierSlot {

@@ -1,5 +1,5 @@
 //! Configuration as a tree of values that remember where they were written, and the problems found in it.
-//! Parsers make [`Node`]s, [`crate::spec`] turns them into typed specifications; neither stops at the first problem.
+//! Parsers make [`Node`]s, [`mod@crate::spec`] turns them into typed specifications; neither stops at the first problem.
 
 use std::fmt;
 
@@ -211,7 +211,7 @@ impl Problems {
         let names: Vec<&str> = valid.collect();
         let expected = match names.len() {
             0 => what.to_owned(),
-            1..=12 => format!("{what}: {}", names.join(", ")),
+            1..=20 => format!("{what}: {}", names.join(", ")),
             _ => format!("{what} (one of {})", names.len()),
         };
         self.push(place, path, format!("{found:?}"), expected, hint);
@@ -240,10 +240,15 @@ impl Problems {
     }
 }
 
-/// The valid name nearest to `name`, if one is near enough to be meant (at most a third of its letters differ).
+/// The valid name nearest to `name`, if one is near enough to be meant (at most a third of its letters differ, or only
+/// the unit at its end is missing).
 pub fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |candidate: &str| match candidate.strip_prefix(name) {
+        Some(unit) if unit.starts_with('_') => 1,
+        _ => edits(&name.to_lowercase(), &candidate.to_lowercase()),
+    };
     valid
-        .map(|candidate| (edits(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .map(|candidate| (distance(candidate), candidate))
         .min_by_key(|&(distance, _)| distance)
         .filter(|&(distance, candidate)| distance * 3 <= candidate.chars().count().max(name.chars().count()))
         .map(|(_, candidate)| candidate)
@@ -278,6 +283,7 @@ mod tests {
         assert_eq!(nearest("quadrotr", valid.into_iter()), Some("quadrotor"));
         assert_eq!(nearest("diferentail", valid.into_iter()), Some("differential"));
         assert_eq!(nearest("submarine", valid.into_iter()), None);
+        assert_eq!(nearest("speed", ["kind", "speed_mps"].into_iter()), Some("speed_mps"), "the unit was forgotten");
     }
 
     #[test]

@@ -187,6 +187,7 @@ impl World {
 
     fn write(&mut self, robot: u32, bank: Bank, first: usize, values: &[f64]) {
         if let Some((chunk, lane)) = self.state_mut().place_of_mut(robot) {
+            chunk.expect_carried();
             for (offset, &value) in values.iter().enumerate() {
                 match bank {
                     Bank::Real => chunk.real[first + offset][lane] = value,
@@ -282,6 +283,17 @@ impl World {
         shown(posted.values.to_vec(), false, Slot::Board(slot))
     }
 
+    /// Where a sensor of a robot is in the world.
+    pub fn sensor_pose(&self, robot: &str, sensor: &str) -> Option<Pose> {
+        let (number, found) = self.state().roster.find(robot)?;
+        let slot = found.cohort.blueprint.sensor(sensor)?;
+        let carrier = match slot.frame {
+            Some(frame) => self.frame_pose(number, found, &found.cohort.blueprint.frames[frame].name)?,
+            None => self.state().pose(number)?,
+        };
+        Some(carrier.then(&slot.mount))
+    }
+
     /// The pose of a frame of a robot in the world.
     fn frame_pose(&self, number: u32, robot: &Robot, name: &str) -> Option<Pose> {
         let frames = &robot.cohort.blueprint.frames;
@@ -291,7 +303,8 @@ impl World {
             position_m: body::vec3(&chunk.real, body::POSITION, lane),
             orientation: body::orientation(&chunk.real, lane),
         };
-        let positions = joint_positions(&robot.cohort, &chunk.real, lane);
+        let mut positions = Vec::new();
+        joint_positions(&robot.cohort, &chunk.real, lane, &mut positions);
         Some(body_pose.then(&crate::model::body_from_frame(frames, &positions, at)))
     }
 

@@ -504,6 +504,7 @@ macro_rules! choice {
 }
 
 #[cfg(test)]
+#[expect(unreachable_pub, reason = "the macros make public items")]
 mod tests {
     use super::*;
     use crate::node::Entry;

@@ -221,6 +221,7 @@ impl State {
             schedule: u32::MAX,
             visible_at: SimTime::NEVER,
             samples: 0,
+            panic: None,
         })
     }
 
@@ -296,25 +297,29 @@ impl State {
         Ok(())
     }
 
-    /// Makes the subscriptions of a robot to others lead nowhere where these do not exist.
-    pub(crate) fn unwire(&mut self, number: u32) {
+    /// Wires the subscriptions of a robot anew; those to robots or sensors that are gone lead nowhere.
+    pub(crate) fn rewire(&mut self, number: u32, seed: u64) {
         let Some(robot) = self.roster.get(number) else { return };
         let (cohort, lane, chunk) = (Arc::clone(&robot.cohort), robot.lane as usize, robot.chunk);
         for (driver, columns) in cohort.layout.drivers.iter().enumerate() {
             for (wire, path) in columns.board_paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-                if self.published(path, number, 0).is_none()
-                    && let Some(chunk) = self.chunk_mut(chunk)
-                {
-                    chunk.slots[driver][lane * columns.wires.len() + wire] = NOWHERE;
+                let slot = self.published(path, number, seed).unwrap_or(NOWHERE);
+                if let Some(chunk) = self.chunk_mut(chunk) {
+                    chunk.slots[driver][lane * columns.wires.len() + wire] = slot;
                 }
             }
         }
     }
 
-    /// Moves a robot to a chunk of another cohort, with every variable both cohorts have.
-    pub(crate) fn retool(&mut self, number: u32, cohort: &Arc<Cohort>, seed: u64) -> Option<()> {
+    /// True if a robot was taken out of the simulation.
+    pub(crate) fn isolated(&self, robot: &Robot) -> bool {
+        self.chunk(robot.chunk).is_some_and(|chunk| chunk.isolated & (1 << robot.lane) != 0)
+    }
+
+    /// Moves a robot to a chunk of another cohort, with every variable both cohorts have; returns all it had.
+    pub(crate) fn retool(&mut self, number: u32, cohort: &Arc<Cohort>, seed: u64) -> Option<Carried> {
         let (old, lane) = self.place_of(number)?;
-        let carried: Vec<(crate::model::Variable, Vec<f64>, Vec<i64>)> = old
+        let carried: Carried = old
             .cohort
             .layout
             .variables
@@ -342,18 +347,25 @@ impl State {
         let start = Start { pose: robot.home, velocity_mps: DVec3::ZERO, wind_mps: DVec3::ZERO };
         let lane = self.chunk_mut(chunk)?.add(number, key, &start);
         self.repost(number, &robot, cohort, key);
-        let new = self.chunk_mut(chunk)?;
+        let robot = self.roster.robots[number as usize].as_mut()?;
+        (robot.cohort, robot.chunk, robot.lane) = (Arc::clone(cohort), chunk, lane as u8);
+        self.carry(number, &carried);
+        Some(carried)
+    }
+
+    /// Gives a robot the values it had, as far as it still has these variables.
+    pub(crate) fn carry(&mut self, number: u32, carried: &Carried) {
+        let Some((chunk, lane)) = self.place_of_mut(number) else { return };
+        let cohort = Arc::clone(&chunk.cohort);
         for (variable, reals, integers) in carried {
             let Some(target) = cohort.layout.variable(&variable.path).filter(|target| target.len == variable.len)
             else {
                 continue;
             };
-            reals.iter().enumerate().for_each(|(offset, &value)| new.real[target.first + offset][lane] = value);
-            integers.iter().enumerate().for_each(|(offset, &value)| new.int[target.first + offset][lane] = value);
+            reals.iter().enumerate().for_each(|(offset, &value)| chunk.real[target.first + offset][lane] = value);
+            integers.iter().enumerate().for_each(|(offset, &value)| chunk.int[target.first + offset][lane] = value);
         }
-        let robot = self.roster.robots[number as usize].as_mut()?;
-        (robot.cohort, robot.chunk, robot.lane) = (Arc::clone(cohort), chunk, lane as u8);
-        Some(())
+        chunk.expect_carried();
     }
 
     /// Gives a robot board entries for its new sensors; those it keeps go on where they were.
@@ -363,8 +375,8 @@ impl State {
         let mut slots = Vec::new();
         for (sensor, slot) in cohort.blueprint.sensors.iter().enumerate() {
             let fresh = self.board_slot(cohort, number, sensor, key, robots);
-            if let (Some(before), true) = (kept(&slot.name), fresh != NOWHERE) {
-                let entry = self.board.entries[old.slots[before] as usize].clone();
+            let before = kept(&slot.name).and_then(|before| self.board.entries.get(old.slots[before] as usize));
+            if let (Some(entry), true) = (before.cloned(), fresh != NOWHERE) {
                 let target = &mut self.board.entries[fresh as usize];
                 (target.values, target.stamp, target.samples) = (entry.values, entry.stamp, entry.samples);
             }
@@ -434,6 +446,9 @@ pub(crate) struct Around<'a> {
     pub(crate) simd: crate::simd::Simd,
     pub(crate) logic_after_physics: bool,
 }
+
+/// Variables with their values, real or integer.
+type Carried = Vec<(crate::model::Variable, Vec<f64>, Vec<i64>)>;
 
 fn slot_fields(cohort: &Cohort, sensor: usize) -> &'static [crate::lanes::Quantity] {
     cohort.blueprint.sensors[sensor].sensor.fields()

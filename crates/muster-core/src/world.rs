@@ -1,6 +1,6 @@
 //! The world: a model, a state, and the walk of a window. It owns no thread and no clock; it is handed both.
 
-use crate::chunk::{ContactEvent, Fault, Spoken, Surroundings};
+use crate::chunk::{ContactEvent, Fault, Spoken, Surroundings, attempt};
 use crate::command::{Action, Command};
 use crate::component::{Pose, Sample, Sense};
 use crate::couple::{Coupling, Solids};
@@ -13,7 +13,9 @@ use crate::simd::Simd;
 use crate::snapshot::{Obstacles, Seen, Snapshot};
 use crate::state::{Around, PlaceError, Robot, State};
 use crate::time::{Rate, SimTime, Ticker};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The phases of a window, in the order of the walk.
 pub const PHASES: [&str; 7] = ["commands", "couple", "live", "freeze", "look", "measure", "deliver"];
@@ -128,8 +130,12 @@ pub struct World {
     radii_m: Vec<f64>,
     publics: Vec<Public>,
     snapshots: Vec<Arc<Snapshot>>,
+    #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
     spare_jobs: Vec<Box<LookJob>>,
     flying: usize,
+    /// Robots and sensors somebody outside listens to, by identity and name.
+    ears: BTreeSet<(u64, String)>,
+    /// Those that look at the world: roster number, sensor, slot; derived.
     listeners: Vec<(u32, u32, u32)>,
     heard: Heard,
     faults: Vec<Fault>,
@@ -160,6 +166,7 @@ impl World {
             snapshots: Vec::new(),
             spare_jobs: Vec::new(),
             flying: 0,
+            ears: BTreeSet::new(),
             listeners: Vec::new(),
             heard: Heard::default(),
             faults: Vec::new(),
@@ -189,9 +196,13 @@ impl World {
     /// or writes, but not past `until`. Cannot fail: what misbehaves is isolated and reported.
     pub fn walk_window<E: Executor>(&mut self, until: SimTime, machine: &mut Machine<'_, E>) -> Window {
         let mut watch = Watch::new(machine.clock);
-        self.take_commands(machine);
+        self.take_commands();
         watch.lap();
         let end = self.boundary(until);
+        if end == self.state.time {
+            // paused: commands take effect, nothing lives
+            return Window { end, phases_ns: watch.laps_ns };
+        }
         self.couple(end, machine.executor);
         watch.lap();
         let live_ns = self.live(end, machine.executor, &mut watch);
@@ -208,8 +219,12 @@ impl World {
         Window { end, phases_ns: watch.laps_ns }
     }
 
-    /// Applies every command whose time has come.
-    fn take_commands<E: Executor>(&mut self, machine: &mut Machine<'_, E>) {
+    /// Applies every command whose time has come, as the next window would do first.
+    pub fn settle(&mut self) {
+        self.take_commands();
+    }
+
+    fn take_commands(&mut self) {
         self.heard.clear();
         self.contacts.clear();
         while self.state.commands.first().is_some_and(|command| command.time <= self.state.time) {
@@ -217,7 +232,6 @@ impl World {
             self.apply(command.action);
         }
         if self.stale {
-            self.land(machine.background);
             self.reindex();
         }
     }
@@ -231,7 +245,7 @@ impl World {
         let posts = self.publics.iter().map(|public| self.post_time(public));
         let visible = self.state.under_way.iter().map(|job| job.visible_at);
         let events = command.into_iter().chain(looks).chain(posts).chain(visible);
-        events.filter(|&time| time > now).fold(lattice.min(until), SimTime::min)
+        events.filter(|&time| time > now).fold(lattice.min(until.max(now)), SimTime::min)
     }
 
     /// Finds out who could touch whom before `end`.
@@ -250,7 +264,7 @@ impl World {
             simd: self.options.simd,
             logic_after_physics: self.model.logic_after_physics,
         };
-        let pays = executor.always_spread() || (executor.threads() > 1 && self.live_ns > PARALLEL_FROM_NS);
+        let pays = uses_threads(executor, self.live_ns);
         self.coupling.live(chunks, end, &around, pays.then_some(executor));
         for chunk in self.state.chunks.iter_mut().flatten() {
             chunk.promote(end);
@@ -287,18 +301,8 @@ impl World {
     /// Sensors that are due look: those without latency at once, on all threads; others in the background.
     fn look<E: Executor>(&mut self, snapshot: Option<&Arc<Snapshot>>, machine: &mut Machine<'_, E>) {
         let Some(snapshot) = snapshot else { return };
-        let (looks, roster) = (&self.looks, &self.state.roster);
-        if looks.iter().any(|look| look.due.is_some() && look.latency == SimTime::ZERO) {
-            let stamp = self.state.time;
-            machine.executor.for_each_mut(&mut self.state.board.entries, &|_, entry| {
-                let Some(schedule) = looks.get(entry.schedule as usize) else { return };
-                let (Some(index), true) = (schedule.due, schedule.latency == SimTime::ZERO) else { return };
-                let Some(robot) = roster.get(entry.owner.0) else { return };
-                let mut fresh = std::mem::take(&mut entry.fresh);
-                look::look(&robot.cohort, entry.owner.1 as usize, snapshot, entry.dense as usize, &mut fresh);
-                entry.fresh = fresh;
-                post(entry, robot, index, stamp);
-            });
+        if self.looks.iter().any(|look| look.due.is_some() && look.latency == SimTime::ZERO) {
+            self.look_now(snapshot, machine.executor);
         }
         for at in 0..self.looks.len() {
             if self.looks[at].latency > SimTime::ZERO
@@ -309,6 +313,45 @@ impl World {
         }
     }
 
+    fn look_now<E: Executor>(&mut self, snapshot: &Snapshot, executor: &E) {
+        let (looks, stamp, any_panic) = (&self.looks, self.state.time, AtomicBool::new(false));
+        let mut entries = std::mem::take(&mut self.state.board.entries);
+        let state = &self.state;
+        executor.for_each_mut(&mut entries, &|_, entry| {
+            let Some(schedule) = looks.get(entry.schedule as usize) else { return };
+            let (Some(index), true) = (schedule.due, schedule.latency == SimTime::ZERO) else { return };
+            let Some(robot) = state.roster.get(entry.owner.0).filter(|robot| !state.isolated(robot)) else { return };
+            entry.panic = attempt(|| {
+                let (sensor, dense) = (entry.owner.1 as usize, entry.dense as usize);
+                look::look(&robot.cohort, sensor, snapshot, dense, &mut entry.fresh);
+                post(entry, robot, index, stamp);
+            });
+            any_panic.fetch_or(entry.panic.is_some(), Ordering::Relaxed);
+        });
+        self.state.board.entries = entries;
+        if any_panic.into_inner() {
+            self.report_panics();
+        }
+    }
+
+    /// Isolates the robots of sensors that panicked.
+    fn report_panics(&mut self) {
+        let panicked = |entry: &mut crate::board::Entry| entry.panic.take().map(|panic| (entry.owner, panic));
+        let panics: Vec<((u32, u32), String)> = self.state.board.entries.iter_mut().filter_map(panicked).collect();
+        for ((number, sensor), panic) in panics {
+            self.isolate(number, sensor as usize, &panic);
+        }
+    }
+
+    fn isolate(&mut self, number: u32, sensor: usize, panic: &str) {
+        let Some(robot) = self.state.roster.get(number) else { return };
+        let what = format!("sensor {:?} {panic}", robot.cohort.blueprint.sensors[sensor].name);
+        let now = self.state.time;
+        if let Some((chunk, lane)) = self.state.place_of_mut(number) {
+            chunk.isolate(lane, now, what);
+        }
+    }
+
     fn take_off(&mut self, at: usize, index: u64, snapshot: &Arc<Snapshot>, background: &mut dyn Background<LookJob>) {
         let schedule = &self.looks[at];
         let (stamp, visible_at) = (self.state.time, self.state.time + schedule.latency);
@@ -316,6 +359,7 @@ impl World {
             snapshot: Arc::clone(snapshot),
             items,
             values,
+            panics: Vec::new(),
             index,
             stamp,
             visible_at,
@@ -323,7 +367,9 @@ impl World {
         let mut job = self.spare_jobs.pop().unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
         let (mut items, values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
         items.clear();
-        items.extend(schedule.items.iter().cloned());
+        let well =
+            |item: &&LookItem| !self.state.roster.get(item.robot).is_some_and(|robot| self.state.isolated(robot));
+        items.extend(schedule.items.iter().filter(well).cloned());
         *job = fresh(items, values);
         // what is under way is known by its time; the result itself stays with the background until it is due
         self.state.under_way.push(fresh(Vec::new(), Vec::new()));
@@ -333,14 +379,14 @@ impl World {
 
     /// Posts results whose time has come, waiting for them if need be, and local samples that others read.
     fn measure<E: Executor>(&mut self, machine: &mut Machine<'_, E>) {
-        if self.state.under_way.iter().any(|job| job.visible_at <= self.state.time) {
-            self.land(machine.background);
-        }
         let now = self.state.time;
+        let due = self.state.under_way.iter().rposition(|job| job.visible_at <= now).map_or(0, |last| last + 1);
+        self.land(due, machine.background);
         let mut at = 0;
         while at < self.state.under_way.len() {
             if self.state.under_way[at].visible_at <= now {
                 let job = self.state.under_way.remove(at);
+                self.report_panics_of(&job);
                 self.post_job(&job);
                 self.recycle(job);
             } else {
@@ -352,16 +398,17 @@ impl World {
         }
     }
 
-    /// Takes back everything from the background.
-    fn land(&mut self, background: &mut dyn Background<LookJob>) {
-        let first = self.state.under_way.len() - self.flying;
-        for place in &mut self.state.under_way[first..] {
+    /// Takes back the first `count` results under way, as far as they are in the background, waiting for them if need
+    /// be. It works through them in this order, so nobody waits for a result that is not wanted yet.
+    fn land(&mut self, count: usize, background: &mut dyn Background<LookJob>) {
+        let (first, count) = (self.state.under_way.len() - self.flying, count.min(self.state.under_way.len()));
+        for place in self.state.under_way.get_mut(first..count).unwrap_or_default() {
             if let Some(mut job) = background.finish() {
                 std::mem::swap(place, &mut job);
                 self.spare_jobs.push(job);
             }
+            self.flying -= 1;
         }
-        self.flying = 0;
     }
 
     fn recycle(&mut self, job: LookJob) {
@@ -373,12 +420,24 @@ impl World {
 
     fn post_job(&mut self, job: &LookJob) {
         for (item, values) in job.items.iter().zip(&job.values) {
-            let Some(entry) = self.state.board.entries.get_mut(item.slot as usize) else { continue };
-            let Some(robot) = self.state.roster.get(entry.owner.0) else { continue };
-            if entry.alive && robot.key == item.key {
-                entry.fresh.clear();
-                entry.fresh.extend_from_slice(values);
-                post(entry, robot, job.index, job.stamp);
+            let Some(robot) = self.state.roster.get(item.robot).filter(|robot| robot.key == item.key) else { continue };
+            let Some(sensor) = item.sensor_on(robot).filter(|_| !self.state.isolated(robot)) else { continue };
+            let Some(entry) = self.state.board.entries.get_mut(robot.slots[sensor] as usize) else { continue };
+            entry.fresh.clear();
+            entry.fresh.extend_from_slice(values);
+            if let Some(panic) = attempt(|| post(entry, robot, job.index, job.stamp)) {
+                self.isolate(item.robot, sensor, &panic);
+            }
+        }
+    }
+
+    /// Isolates the robots of sensors that panicked beside the loop; nothing of what they were to see is posted.
+    fn report_panics_of(&mut self, job: &LookJob) {
+        for (at, panic) in &job.panics {
+            let item = &job.items[*at];
+            let robot = self.state.roster.get(item.robot).filter(|robot| robot.key == item.key);
+            if let Some(sensor) = robot.and_then(|robot| item.sensor_on(robot)) {
+                self.isolate(item.robot, sensor, panic);
             }
         }
     }
@@ -436,8 +495,9 @@ impl World {
                 self.heard.records.push(Spoken { stamp, robot, sensor, index: entry.index, first, len });
             }
         }
-        self.heard.records.sort_by_key(|record| (record.stamp, record.robot, record.sensor));
+        self.heard.records.sort_unstable_by_key(|record| (record.stamp, record.robot, record.sensor));
         self.contacts.sort_unstable();
+        self.faults.sort_by_key(|fault| (fault.time, fault.robot));
     }
 
     /// Remembers what a window's life costs, to decide whether threads pay.
@@ -516,9 +576,14 @@ impl World {
 
     fn retool(&mut self, robot: &str, cohort: &Arc<crate::model::Cohort>) -> Result<(), String> {
         let number = self.number_of(robot)?;
-        self.state.retool(number, cohort, self.model.seed);
-        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
         self.stale = true;
+        let carried = self.state.retool(number, cohort, self.model.seed);
+        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
+        // what is new starts where the robot is; what was there goes on as it was
+        self.start(number);
+        if let Some(carried) = carried {
+            self.state.carry(number, &carried);
+        }
         Ok(())
     }
 
@@ -547,8 +612,41 @@ impl World {
         self.schedule_looks(now);
         self.wire_all();
         self.find_publics(now);
-        let listeners = std::mem::take(&mut self.listeners);
-        self.listeners = listeners.into_iter().filter(|&(robot, ..)| self.state.roster.get(robot).is_some()).collect();
+        self.prick_ears();
+    }
+
+    /// Derives who is heard; forgets those who are gone.
+    fn prick_ears(&mut self) {
+        self.listeners.clear();
+        self.state.chunks.iter_mut().flatten().for_each(|chunk| chunk.listened.fill(0));
+        if self.ears.is_empty() {
+            return;
+        }
+        let numbers: BTreeMap<u64, u32> = self.roster().map(|(number, robot)| (robot.key, number)).collect();
+        self.ears.retain(|(key, _)| numbers.contains_key(key));
+        let ears = std::mem::take(&mut self.ears);
+        for (key, name) in &ears {
+            self.hear(numbers[key], name);
+        }
+        self.ears = ears;
+    }
+
+    /// Marks a sensor as heard; false if there is no such sensor.
+    fn hear(&mut self, number: u32, name: &str) -> bool {
+        let Some(robot) = self.state.roster.get(number) else { return false };
+        let sensors = &robot.cohort.blueprint.sensors;
+        let Some(at) = sensors.iter().position(|slot| slot.name == name) else { return false };
+        match sensors[at].sensor.sense() {
+            Sense::World(_) => {
+                self.listeners.push((number, at as u32, robot.slots[at]));
+            }
+            Sense::Own(_) => {
+                if let Some((chunk, lane)) = self.state.place_of_mut(number) {
+                    chunk.listened[at] |= 1 << lane;
+                }
+            }
+        }
+        true
     }
 
     fn schedule_looks(&mut self, now: SimTime) {
@@ -579,7 +677,7 @@ impl World {
                     cohort: Arc::clone(&robot.cohort),
                     sensor: sensor as u32,
                     dense: dense as u32,
-                    slot: robot.slots[sensor],
+                    robot: number,
                     key: robot.key,
                 });
             }
@@ -592,13 +690,11 @@ impl World {
     fn wire_all(&mut self) {
         for at in 0..self.state.roster.order.len() {
             let number = self.state.roster.order[at];
-            if self.state.wire(number, self.model.seed).is_err() {
-                // the robot it listened to is gone: its last word is nothing
-                self.state.unwire(number);
-            }
+            self.state.rewire(number, self.model.seed);
         }
     }
 
+    /// Finds the local sensors others read, and posts what they see of them now.
     fn find_publics(&mut self, now: SimTime) {
         self.publics.clear();
         for &number in &self.state.roster.order {
@@ -606,10 +702,15 @@ impl World {
             for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
                 let local = matches!(slot.sensor.sense(), Sense::Own(_));
                 if local && robot.slots[sensor] != crate::board::NOWHERE {
-                    let sample = Ticker::after(slot.rate, slot.phase, now - slot.latency);
+                    // a sample is made at the tick after its event, perhaps still to come
+                    let earliest = now - slot.latency - robot.cohort.blueprint.rate.period();
+                    let sample = Ticker::after(slot.rate, slot.phase, earliest);
                     self.publics.push(Public { slot: robot.slots[sensor], robot: number, sensor, sample });
                 }
             }
+        }
+        for at in 0..self.publics.len() {
+            self.post_local(at);
         }
     }
 
@@ -622,23 +723,8 @@ impl World {
     /// Hears a sensor from now on: its samples appear in [`World::heard`]. False if there is no such sensor.
     pub fn listen(&mut self, robot: &str, sensor: &str) -> bool {
         let Some((number, found)) = self.state.roster.find(robot) else { return false };
-        let Some(at) = found.cohort.blueprint.sensors.iter().position(|slot| slot.name == sensor) else {
-            return false;
-        };
-        match found.cohort.blueprint.sensors[at].sensor.sense() {
-            Sense::World(_) => {
-                let listener = (number, at as u32, found.slots[at]);
-                if !self.listeners.contains(&listener) {
-                    self.listeners.push(listener);
-                }
-            }
-            Sense::Own(_) => {
-                if let Some((chunk, lane)) = self.state.place_of_mut(number) {
-                    chunk.listened[at] |= 1 << lane;
-                }
-            }
-        }
-        true
+        let ear = (found.key, sensor.to_owned());
+        self.ears.contains(&ear) || (self.hear(number, sensor) && self.ears.insert(ear))
     }
 
     /// What became visible to listeners during the last window.
@@ -673,13 +759,13 @@ impl World {
 
     /// A copy of the state at this boundary, results under way included.
     pub fn save(&mut self, background: &mut dyn Background<LookJob>) -> State {
-        self.land(background);
+        self.land(usize::MAX, background);
         self.state.clone()
     }
 
     /// Goes back to a saved state.
     pub fn restore(&mut self, state: &State, background: &mut dyn Background<LookJob>) {
-        self.land(background);
+        self.land(usize::MAX, background);
         self.state.clone_from(state);
         self.heard.clear();
         self.contacts.clear();
@@ -742,6 +828,11 @@ impl World {
         self.state.chunks.iter().flatten().map(|chunk| chunk.touches).sum()
     }
 
+    /// Whether the next window will run on the threads of this executor, as far as its cost is known.
+    pub fn uses_threads<E: Executor>(&self, executor: &E) -> bool {
+        uses_threads(executor, self.live_ns)
+    }
+
     /// Windows so far.
     pub fn windows(&self) -> u64 {
         self.state.windows
@@ -761,6 +852,10 @@ impl World {
             _ => self.state.chunk(robot.chunk).map_or(0, |chunk| chunk.samples(sensor)),
         }
     }
+}
+
+fn uses_threads<E: Executor>(executor: &E, live_ns: f64) -> bool {
+    executor.always_spread() || (executor.threads() > 1 && live_ns > PARALLEL_FROM_NS)
 }
 
 /// Copies every robot into a snapshot.

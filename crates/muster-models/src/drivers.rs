@@ -5,6 +5,7 @@
 
 pub mod autopilot;
 pub mod flight_control;
+pub mod follow;
 pub mod formation;
 mod heading;
 pub mod random_walk;
@@ -14,7 +15,7 @@ use muster_core::component::{Driver, Kind};
 
 /// Every built-in driver.
 pub const DRIVERS: &[Kind<dyn Driver>] =
-    &[autopilot::KIND, flight_control::KIND, formation::KIND, random_walk::KIND, waypoints::KIND];
+    &[autopilot::KIND, flight_control::KIND, follow::KIND, formation::KIND, random_walk::KIND, waypoints::KIND];
 
 /// What the integer `status` of a driver means.
 pub mod status {

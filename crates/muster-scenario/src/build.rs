@@ -4,17 +4,21 @@
 use crate::files::Files;
 use crate::layout;
 use crate::merge::merge;
-use crate::robot::{RobotBuilder, at_pose};
+use crate::robot::{RobotBuilder, at_pose, make_modifiers};
 use crate::template::{Scope, expand};
-use crate::text::{ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, WorldText};
+use crate::text::{
+    AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, WorldText,
+};
 use glam::{DQuat, DVec3};
 use muster_core::component::{Pose, Registry, Wind};
 use muster_core::contact::{Obstacle, Shape};
+use muster_core::expression::Expression;
+use muster_core::lanes::Quantity;
 use muster_core::math;
-use muster_core::model::{Cohort, Compound, Environment, Model, Origin, Placement};
+use muster_core::model::{Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement};
 use muster_core::node::{Node, Place, Problem, Problems, Value};
 use muster_core::random;
-use muster_core::spec::Spec;
+use muster_core::spec::{Parameter, Spec};
 use muster_core::time::SimTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,6 +57,23 @@ pub fn load_text(
     build(files, node, over, registry)
 }
 
+/// Reads modifiers from a text, written as under `modifiers:`, for a sensor with these fields.
+pub fn modifiers(
+    files: &mut Files,
+    sensor: &str,
+    text: &str,
+    fields: &[Quantity],
+    registry: Registry,
+) -> Result<Vec<ModifierSlot>, Vec<Problem>> {
+    let node = files.load_text("modifiers.yaml", text)?;
+    let mut problems = Problems::default();
+    let path = format!("{sensor}.modifiers");
+    let limits = (f64::NEG_INFINITY, f64::INFINITY);
+    let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems)
+        .and_then(|blocks| make_modifiers(registry.modifiers, &blocks, fields, (node.place, sensor), &mut problems));
+    made.ok_or_else(|| problems.list().to_vec())
+}
+
 /// A change from outside the file: `path=value`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Override {
@@ -68,8 +89,23 @@ impl Override {
         let (path, value) = text.split_once('=').ok_or_else(|| format!("found {text:?}, expected path=value"))?;
         let mut node = crate::yaml::parse(value, 0)
             .map_err(|problems| problems.first().map_or_else(String::new, ToString::to_string))?;
-        node.place = Place::default();
+        forget_places(&mut node);
         Ok(Self { path: path.trim().to_owned(), value: node })
+    }
+}
+
+/// What comes from a command line stands in no file.
+fn forget_places(node: &mut Node) {
+    node.place = Place::default();
+    match &mut node.value {
+        Value::List(list) => list.iter_mut().for_each(forget_places),
+        Value::Map(map) => {
+            for entry in map {
+                entry.key_place = Place::default();
+                forget_places(&mut entry.value);
+            }
+        }
+        _ => (),
     }
 }
 
@@ -81,16 +117,22 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
         }
     }
     let text = <ScenarioText as Spec>::read(&node, "", &["include"], &mut problems);
-    let empty = ScenarioText::empty();
-    // robots are checked even if another block is wrong, so that all problems are seen at once
-    let whole = text.as_ref().unwrap_or(&empty);
+    // the other blocks are checked even if one is wrong, so that all problems are seen at once
+    let sound = sound_part(&node);
+    let whole = text.as_ref().unwrap_or(&sound);
     let environment = environment(&whole.world, &node, registry, &mut problems);
+    let before = problems.list().len();
     let attached = attach(&mut node, &mut problems);
     let (robots, cohorts) = place_robots(files, &node, whole, &environment, registry, &mut problems);
-    check_share(whole, &robots, &mut problems);
+    // a robot that could not be made is not missed a second time by those who name it
+    let complete = problems.list().len() == before;
+    if complete {
+        check_share(whole, &node, &robots, &mut problems);
+        check_compounds(whole, &node, &robots, &mut problems);
+    }
     let expect = whole.expect.iter().cloned().enumerate().map(|(at, expect)| (expect, place_of(&node, "expect", at)));
     let expect: Vec<(ExpectText, Place)> = expect.collect();
-    check_expect(&expect, &robots, &mut problems);
+    check_expect(&expect, whole, complete.then_some(&robots), &mut problems);
     if problems.any_error() {
         return Err(problems.list().to_vec());
     }
@@ -123,13 +165,20 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
     })
 }
 
-impl ScenarioText {
-    fn empty() -> Self {
-        let mut none = Problems::default();
-        match <Self as Spec>::read(&Node::default(), "", &[], &mut none) {
-            Some(text) => text,
-            None => unreachable!("every field of a scenario has a default"),
+/// The scenario with those blocks that have no problem of their own.
+fn sound_part(node: &Node) -> ScenarioText {
+    let read = |node: &Node| <ScenarioText as Spec>::read(node, "", &["include"], &mut Problems::default());
+    let mut sound = Node::default();
+    for entry in node.entries().unwrap_or_default() {
+        let mut block = Node::default();
+        block.set(&entry.key, entry.value.clone());
+        if read(&block).is_some() {
+            sound.set(&entry.key, entry.value.clone());
         }
+    }
+    match read(&sound) {
+        Some(text) => text,
+        None => unreachable!("every block of a scenario has a default and was read alone"),
     }
 }
 
@@ -139,37 +188,43 @@ fn attach(node: &mut Node, problems: &mut Problems) -> Vec<(String, String)> {
     let Some(mut robots) = node.take("robots") else { return Vec::new() };
     let mut shared = Vec::new();
     if let Value::List(items) = &mut robots.value {
-        let (objects, mut bodies): (Vec<Node>, Vec<Node>) =
-            std::mem::take(items).into_iter().partition(|item| item.get("shares_pose_of").is_some());
-        for object in objects {
-            let text = |key: &str| object.get(key).and_then(Node::text).unwrap_or_default().to_owned();
-            let (name, host) = (text("name"), text("shares_pose_of"));
-            let names: Vec<String> =
-                bodies.iter().filter_map(|body| Some(body.get("name")?.text()?.to_owned())).collect();
-            let Some(body) = bodies.iter_mut().find(|body| body.get("name").and_then(Node::text) == Some(&host)) else {
-                problems.unknown(
-                    object.place,
-                    &name,
-                    &host,
-                    "a robot to share the pose of",
-                    names.iter().map(String::as_str),
-                );
+        for at in 0..items.len() {
+            if !is_attached(&items[at]) {
+                continue;
+            }
+            let object = items[at].clone();
+            let path = format!("robots[{at}]");
+            let Some(text) = <AttachedText as Spec>::read(&object, &path, &["about"], problems) else { continue };
+            let name_of = |item: &Node| item.get("name").and_then(Node::text).map(str::to_owned);
+            let bodies = items.iter_mut().filter(|item| !is_attached(item));
+            let names: Vec<String> = bodies.filter_map(|body| name_of(body)).collect();
+            let host = text.shares_pose_of;
+            let Some(body) = items.iter_mut().find(|item| !is_attached(item) && name_of(item).as_ref() == Some(&host))
+            else {
+                let place = object.get("shares_pose_of").map_or(object.place, |node| node.place);
+                let path = format!("{path}.shares_pose_of");
+                problems.unknown(place, &path, &host, "the name of a robot", names.iter().map(String::as_str));
                 continue;
             };
             let mut sensors = body.take("sensors").unwrap_or_default();
-            for entry in object.get("sensors").and_then(Node::entries).unwrap_or_default() {
-                sensors.set(&format!("{name}.{}", entry.key), entry.value.clone());
-                shared.push((format!("{name}.{}", entry.key), format!("{host}.{name}.{}", entry.key)));
+            for (key, block) in text.sensors.0 {
+                let own = format!("{}.{key}", text.name);
+                sensors.set(&own, block.0);
+                shared.push((own.clone(), format!("{host}.{own}")));
             }
             body.set("sensors", sensors);
             for variable in ["position_m", "orientation", "velocity_mps", "angular_velocity_radps"] {
-                shared.push((format!("{name}.{variable}"), format!("{host}.{variable}")));
+                shared.push((format!("{}.{variable}", text.name), format!("{host}.{variable}")));
             }
         }
-        *items = bodies;
     }
     node.set("robots", robots);
     shared
+}
+
+/// True for the text of a sensor object that has no pose of its own.
+fn is_attached(robot: &Node) -> bool {
+    robot.get("shares_pose_of").is_some()
 }
 
 fn place_of(node: &Node, list: &str, at: usize) -> Place {
@@ -312,69 +367,149 @@ fn place_robots(
     let mut builder = RobotBuilder::new(registry, Arc::clone(&environment.wind));
     let mut robots: Vec<Placement> = Vec::new();
     let mut names: BTreeMap<String, Place> = BTreeMap::new();
-    for (at, robot) in nodes.iter().enumerate() {
+    for (at, robot) in nodes.iter().enumerate().filter(|(_, robot)| !is_attached(robot)) {
         let path = format!("robots[{at}]");
         let Some(whole) = with_library(files, robot, &path, problems) else { continue };
-        let Some(first) = <RobotText as Spec>::read(&whole, &path, &["include", "about"], problems) else { continue };
-        let poses = robot_poses(&first, &whole, &path, text.run.seed, problems);
-        for (i, pose) in poses.into_iter().enumerate() {
-            let Some((name, own)) = instance(&whole, &first, i, &path, problems) else { break };
-            if let Some(before) = names.insert(name.clone(), whole.place) {
-                let expected = format!("a name that is not taken (line {})", before.line);
-                let hint = Some("write {i} into the name of a count".to_owned());
-                problems.error_with_hint(whole.place, &path, format!("a second robot {name:?}"), expected, hint);
-                break;
-            }
-            let before = problems.list().len();
-            let Some(cohort) = builder.cohort(own.as_ref().unwrap_or(&whole), &first, i, &path, problems) else {
-                break;
-            };
-            robots.push(placement(name, cohort, pose, own.as_ref(), &first));
-            if problems.list().len() > before {
-                break;
-            }
+        let before = problems.list().len();
+        let Some(first) = first_of(&whole, &path, problems) else { continue };
+        if !overrides_fit(&first.overrides, &path, problems) {
+            continue;
+        }
+        let own_names =
+            place_block(&whole, &first, &path, (&mut builder, &mut names, &mut robots), text.run.seed, problems);
+        if problems.list().len() == before {
+            check_overrides(&first.overrides, &own_names, &path, problems);
         }
     }
     builder.check_subscriptions(&robots, problems);
     (robots, builder.into_cohorts())
 }
 
+type Places<'a> = (&'a mut RobotBuilder, &'a mut BTreeMap<String, Place>, &'a mut Vec<Placement>);
+
+/// Places the robots of one block until one has a problem; returns their names.
+fn place_block(
+    whole: &Node,
+    first: &RobotText,
+    path: &str,
+    (builder, names, robots): Places<'_>,
+    seed: u64,
+    problems: &mut Problems,
+) -> Vec<String> {
+    let from = robots.len();
+    for (i, place) in robot_places(first, whole, path, seed, problems).into_iter().enumerate() {
+        let Some((name, own)) = instance(whole, first, i, path, problems) else { break };
+        if let Some(before) = names.insert(name.clone(), whole.place) {
+            let expected = format!("a name that is not taken (line {})", before.line);
+            let hint = Some("write {i} into the name of a count".to_owned());
+            problems.error_with_hint(whole.place, path, format!("a second robot {name:?}"), expected, hint);
+            break;
+        }
+        let before = problems.list().len();
+        let read = own.as_ref().map(|own| read_robot(own, path, problems));
+        let Some(text) = read.as_ref().map_or(Some(first), Option::as_ref) else { break };
+        let Some(cohort) = builder.cohort(own.as_ref().unwrap_or(whole), text, i, path, problems) else { break };
+        robots.push(placement(name, cohort, place, text));
+        if problems.list().len() > before {
+            break;
+        }
+    }
+    robots[from..].iter().map(|robot| robot.name.clone()).collect()
+}
+
+fn read_robot(node: &Node, path: &str, problems: &mut Problems) -> Option<RobotText> {
+    <RobotText as Spec>::read(node, path, &["include", "about"], problems)
+}
+
+/// A block as its first robot reads it, templates expanded; name and overrides stay as written.
+fn first_of(whole: &Node, path: &str, problems: &mut Problems) -> Option<RobotText> {
+    if !varies(whole) {
+        return read_robot(whole, path, problems);
+    }
+    let count = match whole.get("count").map(|count| &count.value) {
+        Some(Value::Integer(count)) => *count as f64,
+        _ => 1.0,
+    };
+    let mut node = whole.clone();
+    let overrides = node.take("overrides");
+    let written = node.get("name").cloned();
+    let name = written.clone().and_then(|name| expand(name, &scope(0, count)).ok()).map(as_text).unwrap_or_default();
+    let expanded = expand(node, &scope(0, count).with_text("name", &name));
+    let mut node = expanded.map_err(|list| note(list, path, problems)).ok()?;
+    for (key, value) in [("name", written), ("overrides", overrides)] {
+        if let Some(value) = value {
+            node.set(key, value);
+        }
+    }
+    read_robot(&node, path, problems)
+}
+
+/// True if overrides say nothing that only the whole block can.
+fn overrides_fit(overrides: &Node, path: &str, problems: &mut Problems) -> bool {
+    let before = problems.list().len();
+    let path = format!("{path}.overrides");
+    let Some(entries) = overrides.entries() else {
+        problems.error(overrides.place, &path, overrides.found(), "a map of robots, by name or number");
+        return false;
+    };
+    for entry in entries {
+        for own in entry.value.entries().unwrap_or_default() {
+            if ["name", "kind", "count", "layout", "overrides"].contains(&own.key.as_str()) {
+                let path = format!("{path}.{}", entry.key);
+                let expected = "a key that one robot can have for itself";
+                problems.error(own.key_place, &path, format!("{:?}", own.key), expected);
+            }
+        }
+    }
+    problems.list().len() == before
+}
+
+/// Every override is meant for a robot that exists.
+fn check_overrides(overrides: &Node, names: &[String], path: &str, problems: &mut Problems) {
+    for entry in overrides.entries().unwrap_or_default() {
+        let number = entry.key.parse::<usize>().is_ok_and(|number| number < names.len());
+        if !number && !names.contains(&entry.key) {
+            let what = format!("a robot of this block, by name or by a number below {}", names.len());
+            let names = names.iter().map(String::as_str);
+            problems.unknown(entry.key_place, &format!("{path}.overrides"), &entry.key, &what, names);
+        }
+    }
+}
+
 /// A robot's text laid over the library file its `kind` names.
 fn with_library(files: &mut Files, robot: &Node, path: &str, problems: &mut Problems) -> Option<Node> {
     let Some(kind) = robot.get("kind") else { return Some(robot.clone()) };
     let Some(name) = kind.text() else { return Some(robot.clone()) };
-    let file = if name.ends_with(".yaml") { name.to_owned() } else { format!("robots/{name}.yaml") };
+    let short = !name.ends_with(".yaml");
+    let file = if short { format!("robots/{name}.yaml") } else { name.to_owned() };
     match files.load_from(&file, kind.place) {
         Ok(base) => Some(merge(base, robot.clone())),
         Err(found) => {
             for problem in found {
                 let place = if problem.place.line == 0 { kind.place } else { problem.place };
-                let path = format!("{path}.kind");
-                problems.error_with_hint(place, &path, problem.found, problem.expected, problem.hint);
+                // the folder and the ending were not written by the user
+                let hint = problem
+                    .hint
+                    .map(|hint| if short { hint.replace("robots/", "").replace(".yaml", "") } else { hint });
+                problems.error_with_hint(place, &format!("{path}.kind"), problem.found, problem.expected, hint);
             }
             None
         }
     }
 }
 
-fn robot_poses(text: &RobotText, node: &Node, path: &str, seed: u64, problems: &mut Problems) -> Vec<Pose> {
-    let own = at_pose(&text.at);
+/// The places of a layout, or none for robots that stand where `at` says.
+fn robot_places(text: &RobotText, node: &Node, path: &str, seed: u64, problems: &mut Problems) -> Vec<Option<Pose>> {
     let Some(layout) = &text.layout else {
         if text.count > 1 && !has_template(node.get("at")) {
             let hint = Some("for example layout: {grid: {rows: 4, spacing_m: 3}}".to_owned());
             let found = format!("a count of {} without a layout", text.count);
             problems.error_with_hint(node.place, path, found, "a layout, or {i} in at", hint);
         }
-        return vec![own; text.count];
+        return vec![None; text.count];
     };
     match layout::poses(layout, text.count, seed, random::id_of(&text.name)) {
-        Ok(poses) => poses
-            .into_iter()
-            .map(|pose| Pose {
-                position_m: pose.position_m + own.position_m,
-                orientation: math::normalize_quat(pose.orientation * own.orientation),
-            })
-            .collect(),
+        Ok(poses) => poses.into_iter().map(Some).collect(),
         Err(expected) => {
             let place = node.get("layout").map_or(node.place, |layout| layout.place);
             problems.error(place, &format!("{path}.layout"), "a layout that does not work", expected);
@@ -393,6 +528,32 @@ pub(crate) fn has_template(node: Option<&Node>) -> bool {
     })
 }
 
+/// True if robots of a block have texts of their own, by templates elsewhere than in the name.
+fn varies(node: &Node) -> bool {
+    let written = node.entries().unwrap_or_default().iter();
+    written
+        .filter(|entry| entry.key != "name" && entry.key != "overrides")
+        .any(|entry| has_template(Some(&entry.value)))
+}
+
+/// What the templates of robot `i` of `count` may name.
+fn scope(i: usize, count: f64) -> Scope {
+    Scope::default().with_number("i", i as f64).with_number("n", count)
+}
+
+fn as_text(node: Node) -> String {
+    match node.value {
+        Value::Text(text) => text,
+        _ => node.to_string(),
+    }
+}
+
+fn note(list: Vec<Problem>, path: &str, problems: &mut Problems) {
+    for problem in list {
+        problems.error_with_hint(problem.place, path, problem.found, problem.expected, problem.hint);
+    }
+}
+
 /// The name of robot `i`, and its own text if it differs from the others'.
 fn instance(
     node: &Node,
@@ -401,27 +562,11 @@ fn instance(
     path: &str,
     problems: &mut Problems,
 ) -> Option<(String, Option<Node>)> {
-    let scope = Scope::default().with_number("i", i as f64).with_number("n", text.count as f64);
-    let mut note = |list: Vec<Problem>| {
-        for problem in list {
-            problems.error_with_hint(problem.place, path, problem.found, problem.expected, problem.hint);
-        }
-    };
-    let name_node = node.get("name")?.clone();
-    let name = match expand(name_node, &scope) {
-        Ok(Node { value: Value::Text(name), .. }) => name,
-        Ok(other) => other.to_string(),
-        Err(list) => {
-            note(list);
-            return None;
-        }
-    };
+    let scope = scope(i, text.count as f64);
+    let expanded = expand(node.get("name")?.clone(), &scope);
+    let name = as_text(expanded.map_err(|list| note(list, path, problems)).ok()?);
     let overrides = text.overrides.get(&name).or_else(|| text.overrides.get(&i.to_string()));
-    let rest_has_template = node
-        .entries()?
-        .iter()
-        .any(|entry| entry.key != "name" && entry.key != "overrides" && has_template(Some(&entry.value)));
-    if overrides.is_none() && !rest_has_template {
+    if overrides.is_none() && !varies(node) {
         return Some((name, None));
     }
     let mut own = node.clone();
@@ -429,45 +574,89 @@ fn instance(
     if let Some(overrides) = overrides {
         own = merge(own, overrides.clone());
     }
-    let scope = scope.with_text("name", &name);
-    match expand(own, &scope) {
-        Ok(own) => Some((name, Some(own))),
-        Err(list) => {
-            note(list);
-            None
-        }
-    }
+    let own = expand(own, &scope.with_text("name", &name));
+    Some((name, Some(own.map_err(|list| note(list, path, problems)).ok()?)))
 }
 
-fn placement(name: String, cohort: Arc<Cohort>, pose: Pose, own: Option<&Node>, first: &RobotText) -> Placement {
-    let mut silent = Problems::default();
-    let own = own.and_then(|node| <RobotText as Spec>::read(node, "", &["include", "about"], &mut silent));
-    let text = own.as_ref().unwrap_or(first);
-    let moved = own.as_ref().filter(|own| own.at != first.at);
-    let pose = match moved {
-        Some(own) if first.layout.is_none() => at_pose(&own.at),
-        _ => pose,
+fn placement(name: String, cohort: Arc<Cohort>, place: Option<Pose>, text: &RobotText) -> Placement {
+    let own = at_pose(&text.at);
+    let pose = match place {
+        None => own,
+        Some(place) => Pose {
+            position_m: place.position_m + own.position_m,
+            orientation: math::normalize_quat(place.orientation * own.orientation),
+        },
     };
     let ahead = math::rotate(pose.orientation, DVec3::X) * text.speed_mps;
     Placement { name, cohort, pose, velocity_mps: DVec3::from(text.velocity_mps) + ahead }
 }
 
-fn check_share(text: &ScenarioText, robots: &[Placement], problems: &mut Problems) {
-    for [_, target] in &text.share {
-        let known = target.split_once('.').is_some_and(|(robot, path)| {
-            robots.iter().any(|placed| placed.name == robot && placed.cohort.layout.variable(path).is_some())
+/// The first name of a shared pair is new, the second means a variable or a frame.
+fn check_share(text: &ScenarioText, node: &Node, robots: &[Placement], problems: &mut Problems) {
+    let robot_of = |path: &str| {
+        let (robot, rest) = path.split_once('.')?;
+        Some((&robots.iter().find(|placed| placed.name == robot)?.cohort, rest.to_owned()))
+    };
+    for (at, [name, target]) in text.share.iter().enumerate() {
+        let (place, path) = (place_of(node, "share", at), format!("share[{at}]"));
+        let known = robot_of(target).is_some_and(|(cohort, rest)| {
+            let frame = |name: &str| cohort.blueprint.frames.iter().any(|frame| frame.name == name);
+            cohort.layout.variable(&rest).is_some() || rest.strip_prefix("frame.").is_some_and(frame)
         });
         if !known {
-            problems.error(Place::default(), "share", format!("{target:?}"), "robot.variable of an existing robot");
+            problems.error(place, &path, format!("{target:?}"), "robot.variable or robot.frame.name of a robot");
+        }
+        if robot_of(name).is_some_and(|(cohort, rest)| cohort.layout.variable(&rest).is_some()) {
+            problems.error(place, &path, format!("{name:?}, which the robot has itself"), "a name that is not taken");
         }
     }
 }
 
-fn check_expect(expect: &[(ExpectText, Place)], robots: &[Placement], problems: &mut Problems) {
+/// Members of compounds exist and no compound is inside itself; relations are among members.
+fn check_compounds(text: &ScenarioText, node: &Node, robots: &[Placement], problems: &mut Problems) {
+    let compounds = &text.compounds.0;
+    let members = |name: &str| compounds.iter().find(|(other, _)| other == name).map(|(_, compound)| &compound.members);
+    let names =
+        || robots.iter().map(|robot| robot.name.as_str()).chain(compounds.iter().map(|(name, _)| name.as_str()));
+    for (name, compound) in compounds {
+        let place = node.get("compounds").and_then(|all| all.get(name)).map_or(Place::default(), |node| node.place);
+        let path = format!("compounds.{name}");
+        for member in compound.members.iter().filter(|member| !names().any(|known| known == *member)) {
+            problems.unknown(place, &format!("{path}.members"), member, "a robot or a compound", names());
+        }
+        for word in compound.relations.iter().flat_map(|[subject, _, object]| [subject, object]) {
+            if !compound.members.contains(word) {
+                let valid = compound.members.iter().map(String::as_str);
+                problems.unknown(place, &format!("{path}.relations"), word, "a member", valid);
+            }
+        }
+        let mut inside: Vec<&String> = compound.members.iter().collect();
+        let mut at = 0;
+        while let Some(&next) = inside.get(at) {
+            inside.extend(
+                members(next).into_iter().flatten().filter(|member| !inside.contains(member)).collect::<Vec<_>>(),
+            );
+            at += 1;
+        }
+        if inside.contains(&name) {
+            problems.error(place, &path, format!("compound {name:?} inside itself"), "members that do not contain it");
+        }
+        if robots.iter().any(|robot| robot.name == *name) {
+            problems.error(place, &path, format!("compound {name:?}, a robot's name"), "a name that is not taken");
+        }
+    }
+}
+
+fn check_expect(
+    expect: &[(ExpectText, Place)],
+    whole: &ScenarioText,
+    robots: Option<&Vec<Placement>>,
+    problems: &mut Problems,
+) {
     for (at, (text, place)) in expect.iter().enumerate() {
         let path = format!("expect[{at}]");
         let pattern = text.robots.as_ref().or(text.robot.as_ref());
-        if let Some(pattern) = pattern
+        if let (Some(pattern), Some(robots)) = (pattern, robots)
             && !robots.iter().any(|robot| matches(pattern, &robot.name))
         {
             let names = robots.iter().map(|robot| robot.name.as_str());
@@ -476,11 +665,54 @@ fn check_expect(expect: &[(ExpectText, Place)], robots: &[Placement], problems: 
         if let Some(missing) = crate::robot::missing_of(text) {
             problems.error(*place, &path, format!("no {missing}"), format!("{missing} for that: {}", text.that.word()));
         }
-        if let Some(expression) = &text.expression
-            && let Err(error) = muster_core::expression::Expression::parse(expression)
-        {
-            problems.error(*place, &path, format!("{} in {expression:?}", error.found), error.expected);
+        for (key, time_s) in [("within_s", text.within_s), ("at_s", text.at_s), ("from_s", text.from_s)] {
+            if let Some(time_s) = time_s.filter(|&time_s| time_s > whole.run.for_s) {
+                let expected = format!("at most run.for_s, {} s: the run ends before it is judged", whole.run.for_s);
+                problems.warn(*place, &format!("{path}.{key}"), format!("{time_s} s"), expected);
+            }
         }
+        match text.expression.as_deref().map(Expression::parse) {
+            Some(Ok(parsed)) => {
+                for variable in parsed.variables() {
+                    check_property(variable, (*place, &path), whole, robots, problems);
+                }
+            }
+            Some(Err(error)) => {
+                let text = text.expression.as_deref().unwrap_or_default();
+                problems.error(*place, &path, format!("{} in {text:?}", error.found), error.expected);
+            }
+            None => (),
+        }
+        if let Some(of) = &text.of {
+            check_property(of, (*place, &path), whole, robots, problems);
+        }
+    }
+}
+
+/// A property that is judged exists, as far as it belongs to a robot of the scenario under its own name.
+fn check_property(
+    property: &str,
+    (place, path): (Place, &str),
+    whole: &ScenarioText,
+    robots: Option<&Vec<Placement>>,
+    problems: &mut Problems,
+) {
+    let Some((name, rest)) = property.split_once('.') else { return };
+    let other = |known: &str| known == name || known.split('.').next() == Some(name);
+    if whole.compounds.0.iter().any(|(known, _)| other(known)) || whole.share.iter().any(|[known, _]| other(known)) {
+        return;
+    }
+    let rest = rest.split('[').next().unwrap_or_default();
+    let Some(robot) = robots.and_then(|robots| robots.iter().find(|robot| robot.name == name)) else { return };
+    let (blueprint, layout) = (&robot.cohort.blueprint, &robot.cohort.layout);
+    let constants = blueprint.motion.constants();
+    let frames: Vec<String> = blueprint.frames.iter().map(|frame| format!("frame.{}", frame.name)).collect();
+    let valid = layout.variables.iter().map(|variable| variable.path.as_str());
+    let valid = valid.chain(constants.iter().map(|(name, _)| *name));
+    let valid = valid.chain(blueprint.sensors.iter().map(|slot| slot.name.as_str()));
+    let valid = valid.chain(frames.iter().map(String::as_str));
+    if !valid.clone().any(|known| known == rest) {
+        problems.unknown(place, path, rest, &format!("a property of {name}"), valid);
     }
 }
 

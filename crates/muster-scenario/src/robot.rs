@@ -1,14 +1,17 @@
 //! From a robot's text to a cohort: motion, drivers, sensors, frames, outline. Robots with equal text share one cohort.
 
-use crate::text::{At, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, ShapeText, That};
+use crate::text::{
+    At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, ShapeText, That,
+};
 use glam::DVec3;
-use muster_core::component::{Kind, Pose, Registry, Sense, Wind};
+use muster_core::component::{Kind, Modifier, Pose, Registry, Sense, Wind};
 use muster_core::contact::Shape;
+use muster_core::lanes::Quantity;
 use muster_core::math;
 use muster_core::model::{
     Blueprint, Cohort, DriverSlot, Frame, Joint, ModifierSlot, Placement, SensorSlot, body_from_frame,
 };
-use muster_core::node::{Node, Place, Problems};
+use muster_core::node::{Node, Place, Problems, nearest};
 use muster_core::spec::{Spec, below};
 use muster_core::time::{Rate, SimTime};
 use std::collections::BTreeMap;
@@ -78,7 +81,7 @@ impl RobotBuilder {
     pub(crate) fn cohort(
         &mut self,
         node: &Node,
-        first: &RobotText,
+        text: &RobotText,
         i: usize,
         path: &str,
         problems: &mut Problems,
@@ -92,9 +95,6 @@ impl RobotBuilder {
         if let Some(cohort) = self.cohorts.get(&key) {
             return Some(Arc::clone(cohort));
         }
-        // robots with text of their own are read anew; the first reading serves all others
-        let own = <RobotText as Spec>::read(node, path, &["include", "about"], &mut Problems::default());
-        let text = own.as_ref().unwrap_or(first);
         let reading = &mut Reading { path: path.to_owned(), problems };
         let blueprint = self.blueprint(text, spread, key.clone(), node.place, reading)?;
         let cohort = Cohort::new(blueprint, &*self.wind);
@@ -187,7 +187,9 @@ impl RobotBuilder {
             Sense::Own(_) => slower_than(ticks, rate_hz, node, &path, reading.problems)?,
             Sense::World(_) => rate_of(rate_hz, node, &path, reading.problems)?,
         };
-        let modifiers = self.modifiers(&common, sensor.fields(), node, &path, reading.problems)?;
+        let kinds = self.registry.modifiers;
+        let modifiers =
+            make_modifiers(kinds, &common.modifiers, sensor.fields(), (node.place, &path), reading.problems)?;
         let delays = modifiers.iter().fold(SimTime::ZERO, |sum, slot| sum + slot.modifier.delay());
         let frame = match &common.frame {
             None => None,
@@ -223,33 +225,6 @@ impl RobotBuilder {
             mount: fixed.unwrap_or(Pose::IDENTITY).then(&at_pose(&common.at)),
             modifiers,
         })
-    }
-
-    fn modifiers(
-        &self,
-        common: &SensorText,
-        fields: &[muster_core::lanes::Quantity],
-        node: &Node,
-        path: &str,
-        problems: &mut Problems,
-    ) -> Option<Vec<ModifierSlot>> {
-        let made: Vec<Option<ModifierSlot>> = common
-            .modifiers
-            .iter()
-            .enumerate()
-            .map(|(at, block)| {
-                let path = format!("{path}.modifiers[{at}]");
-                let (kind, made) = make(self.registry.modifiers, "a modifier", &block.0, &path, &["kind"], problems)?;
-                let modifier = made?;
-                if let Err(expected) = modifier.check(fields) {
-                    let place = if block.0.place.line > 0 { block.0.place } else { node.place };
-                    problems.error(place, &path, "a field this sensor does not have", expected);
-                    return None;
-                }
-                Some(ModifierSlot { kind: kind.name, modifier })
-            })
-            .collect();
-        made.into_iter().collect()
     }
 
     fn frames(&self, text: &RobotText, place: Place, reading: &mut Reading<'_>) -> Vec<Frame> {
@@ -330,9 +305,13 @@ impl RobotBuilder {
                         Some(found) => format!("sensor {:?} of kind {:?}", wanted.path, found.kind),
                         None => format!("no sensor {:?}", wanted.path),
                     };
-                    let expected =
-                        format!("a sensor {:?} of kind {:?} for driver {:?}", wanted.path, wanted.kind, slot.kind);
-                    problems.error(place, &path, what, expected);
+                    let of_kind =
+                        if wanted.kind.is_empty() { String::new() } else { format!(" of kind {:?}", wanted.kind) };
+                    let expected = format!("a sensor {:?}{of_kind}, which driver {:?} reads", wanted.path, slot.kind);
+                    let names = owner.iter().flat_map(|owner| owner.sensors.iter().map(|slot| slot.name.as_str()));
+                    let near = nearest(sensor, names).filter(|_| found.is_none());
+                    let hint = near.map(|near| format!("did you mean {near:?}?"));
+                    problems.error_with_hint(place, &path, what, expected, hint);
                 }
             }
         }
@@ -348,6 +327,32 @@ fn spreads(node: &Node) -> bool {
 fn spread_phase(rate: Rate, ticks: Rate, spread: usize) -> SimTime {
     let raw = SimTime::from_ns(rate.period().ns() * spread as u64 / SPREAD as u64);
     ticks.time_of(ticks.first_at_or_after(raw))
+}
+
+/// The modifiers of a sensor with these fields, in the order written.
+pub(crate) fn make_modifiers(
+    kinds: &'static [Kind<dyn Modifier>],
+    blocks: &[Component],
+    fields: &[Quantity],
+    (place, path): (Place, &str),
+    problems: &mut Problems,
+) -> Option<Vec<ModifierSlot>> {
+    let made: Vec<Option<ModifierSlot>> = blocks
+        .iter()
+        .enumerate()
+        .map(|(at, block)| {
+            let path = format!("{path}.modifiers[{at}]");
+            let (kind, made) = make(kinds, "a modifier", &block.0, &path, &["kind"], problems)?;
+            let modifier = made?;
+            if let Err(expected) = modifier.check(fields) {
+                let place = if block.0.place.line > 0 { block.0.place } else { place };
+                problems.error(place, &path, "a field this sensor does not have", expected);
+                return None;
+            }
+            Some(ModifierSlot { kind: kind.name, modifier })
+        })
+        .collect();
+    made.into_iter().collect()
 }
 
 /// True if a joint lies between a frame and the body.

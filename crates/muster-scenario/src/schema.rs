@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 /// The schema of a scenario file, for the kinds of a registry.
 pub fn schema(registry: Registry) -> Value {
-    let mut scenario = object(ScenarioText::FIELDS, &registry, &["include"]);
-    let robot = object(RobotText::FIELDS, &registry, &["include", "about"]);
+    let mut scenario = object(ScenarioText::FIELDS, &registry, &[]);
+    let robot = object(RobotText::FIELDS, &registry, &["about"]);
     // a robot may take anything from its library file, so nothing but its name must be written
     let mut robot = robot;
     robot["required"] = json!(["name"]);
@@ -21,7 +21,8 @@ pub fn schema(registry: Registry) -> Value {
 fn object(fields: &[Field], registry: &Registry, also: &[&str]) -> Value {
     let mut properties: Map<String, Value> =
         fields.iter().map(|field| (field.name.to_owned(), property(field, registry))).collect();
-    for name in also {
+    // any map may include a file
+    for name in also.iter().chain(&["include"]) {
         properties.insert((*name).to_owned(), json!({ "type": ["string", "array"] }));
     }
     let required: Vec<&str> = fields.iter().filter(|field| must(field)).map(|field| field.name).collect();

@@ -397,6 +397,18 @@ spec! {
 }
 
 spec! {
+    /// A sensor object: it has sensors, but the pose of a robot instead of a motion of its own.
+    pub struct AttachedText {
+        /// Its name.
+        name: String;
+        /// The robot whose pose is also its own.
+        shares_pose_of: String;
+        /// What it measures, by name.
+        sensors: Named<SensorBlock> = Named::default();
+    }
+}
+
+spec! {
     /// A named group of robots with relations among them.
     pub struct CompoundText {
         /// Names of its members: robots or compounds.

@@ -51,6 +51,7 @@ pub struct Judge {
     /// Values judged: what, and how much.
     pub measured: Vec<(String, f64)>,
     grid: Grid,
+    end: SimTime,
 }
 
 impl Judge {
@@ -77,6 +78,7 @@ impl Judge {
             failures: Vec::new(),
             measured: Vec::new(),
             grid: Grid::default(),
+            end,
         }
     }
 
@@ -90,6 +92,20 @@ impl Judge {
             (false, None, _) => Some(lattice),
         };
         self.cases.iter().filter_map(time).min().unwrap_or(SimTime::NEVER)
+    }
+
+    /// Judges what is judged at the end, in a run that ended now instead of at a time known before.
+    pub fn finish(&mut self, world: &World) {
+        for case in self.cases.iter_mut().filter(|case| case.at == Some(self.end)) {
+            case.at = Some(world.time());
+        }
+        self.watch(world);
+    }
+
+    /// How many expectations were not judged, because the run ended before their time.
+    pub fn unjudged(&self, now: SimTime) -> usize {
+        let waits = |case: &&Case| !case.settled && (case.at.is_some() || case.from > now);
+        self.cases.iter().filter(waits).count()
     }
 
     /// How many expectations there are.
@@ -127,7 +143,7 @@ impl Judge {
                     self.measured.extend(world.number(path).map(|value| (path.to_owned(), value)));
                     value(world, &case.text).map(|what| (now, what))
                 }
-                (That::MinDistance, _) if now.ns() % EVERY.ns() == 0 => {
+                (That::MinDistance, _) if now.ns().is_multiple_of(EVERY.ns()) => {
                     too_near(world, &case.text, &mut self.grid).map(|what| (now, what))
                 }
                 (That::Holds, _) if now >= case.from => {
@@ -200,7 +216,12 @@ fn value(world: &World, text: &ExpectText) -> Option<String> {
         Err(error) => Some(error.to_string()),
         Ok(values) => {
             let wrong = values.iter().find(|value| !(**value >= min && **value <= max))?;
-            Some(format!("{path} is {wrong}, expected {min} to {max}"))
+            let expected = match (text.min, text.max) {
+                (Some(min), None) => format!("at least {min}"),
+                (None, Some(max)) => format!("at most {max}"),
+                _ => format!("{min} to {max}"),
+            };
+            Some(format!("{path} is {wrong}, expected {expected}"))
         }
     }
 }
@@ -224,7 +245,7 @@ fn untrue(world: &World, expression: &Expression) -> Option<String> {
         Err(error) => Some(format!("{expression} has no value: {error}")),
         Ok(_) => {
             let shown = expression.variables().into_iter().filter_map(|path| {
-                Some(format!("{path} = {}", if path == "time_s" { world.time().s() } else { world.number(&path)? }))
+                Some(format!("{path} = {}", if path == "time_s" { world.time().s() } else { world.number(path)? }))
             });
             let shown: Vec<String> = shown.collect();
             Some(format!("{expression} does not hold ({})", shown.join(", ")))

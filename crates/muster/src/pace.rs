@@ -5,6 +5,9 @@
 use muster_core::exec::Clock;
 use muster_core::time::SimTime;
 
+/// Threads are woken this long before they are needed.
+const WAKE_BEFORE_NS: u64 = 150_000;
+
 /// Keeps simulated time in step with the wall clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Pacer {
@@ -37,10 +40,15 @@ impl Pacer {
         self.start.1 + span_ns.round() as u64
     }
 
-    /// Waits for the end of a window; returns by how much it was missed, if it was.
-    pub fn wait(&mut self, clock: &dyn Clock, end: SimTime, window: u64) -> Option<u64> {
+    /// Waits for the end of a window; returns by how much it was missed, if it was. `wake` is called a little before
+    /// the end, so that threads which sleep are there when the next window begins.
+    pub fn wait(&mut self, clock: &dyn Clock, end: SimTime, window: u64, wake: &dyn Fn()) -> Option<u64> {
         let (deadline_ns, now_ns) = (self.deadline_ns(end), clock.now_ns());
         if deadline_ns > now_ns {
+            if deadline_ns - now_ns > WAKE_BEFORE_NS {
+                clock.wait_until_ns(deadline_ns - WAKE_BEFORE_NS);
+                wake();
+            }
             clock.wait_until_ns(deadline_ns);
             return None;
         }
@@ -89,7 +97,7 @@ mod tests {
 
     fn window(clock: &Told, pacer: &mut Pacer, n: u64, takes_ns: u64) -> Option<u64> {
         clock.pass(takes_ns);
-        pacer.wait(clock, SimTime::from_ns(n * TAU), n)
+        pacer.wait(clock, SimTime::from_ns(n * TAU), n, &|| ())
     }
 
     #[test]
@@ -100,7 +108,8 @@ mod tests {
         assert_eq!(window(&clock, &mut pacer, 2, 20_000_000), Some(0), "exactly on time leaves nothing to wait");
         assert_eq!(window(&clock, &mut pacer, 3, 27_000_000), Some(7_000_000));
         assert_eq!(window(&clock, &mut pacer, 4, 1_000_000), None);
-        assert_eq!(clock.waits(), [15_000_000, 12_000_000]);
+        let lead = WAKE_BEFORE_NS;
+        assert_eq!(clock.waits(), [15_000_000 - lead, lead, 12_000_000 - lead, lead]);
         assert_eq!(pacer.late, Late { count: 2, worst_ns: 7_000_000, first_window: Some(2) });
     }
 

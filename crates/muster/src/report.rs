@@ -133,6 +133,8 @@ pub struct Report {
     pub refusals: Vec<String>,
     /// Expectations: how many, and which failed.
     pub expected: usize,
+    /// Expectations whose time did not come.
+    pub unjudged: usize,
     /// Expectations that failed.
     pub failures: Vec<Failure>,
     /// Values judged, for the spread over seeds.
@@ -218,6 +220,7 @@ impl Report {
             "faults": self.faults,
             "refused_commands": self.refusals,
             "expected": self.expected,
+            "unjudged": self.unjudged,
             "failures": self.failures.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "measured": self.measured.iter().cloned().collect::<std::collections::BTreeMap<String, f64>>(),
             "ended": self.ended,
@@ -247,7 +250,7 @@ mod tests {
     #[test]
     fn any_duration_has_a_bin() {
         let mut histogram = Histogram::default();
-        [0, 1, 2, 3, u64::MAX / 2, u64::MAX].map(|ns| histogram.bins[Histogram::bin(ns)] += 1);
+        [0, 1, 2, 3, u64::MAX / 2, u64::MAX].iter().for_each(|&ns| histogram.bins[Histogram::bin(ns)] += 1);
         assert_eq!(histogram.bins.iter().sum::<u64>(), 6);
     }
 }

@@ -126,6 +126,7 @@ pub fn run(
         refusals: Vec::new(),
         told_ns: 0,
         told_late_ns: None,
+        told_failures: 0,
         windows: 0,
     };
     let ended = loop {
@@ -142,6 +143,10 @@ pub fn run(
         }
         runner.tell(sim, end, judge.failures.len(), watcher);
     };
+    if ended == Ended::Finished {
+        judge.finish(sim.world());
+        runner.tell_failures(&judge, watcher);
+    }
     sim.flush();
     let report = runner.report(sim, judge, (start, ended));
     (report, ended)
@@ -156,6 +161,7 @@ struct Runner {
     refusals: Vec<String>,
     told_ns: u64,
     told_late_ns: Option<u64>,
+    told_failures: usize,
     windows: u64,
 }
 
@@ -176,11 +182,8 @@ impl Runner {
     /// Judges the window and collects what misbehaved.
     fn note(&mut self, sim: &mut Simulation, judge: &mut Judge, watcher: &mut dyn Watcher) {
         self.contacts += sim.world().contacts().len() as u64;
-        let before = judge.failures.len();
         judge.watch(sim.world());
-        for failure in &judge.failures[before..] {
-            watcher.event(Event::Failed(failure.to_string()));
-        }
+        self.tell_failures(judge, watcher);
         for fault in sim.world_mut().take_faults() {
             let name = sim.world().robot(fault.robot).map_or("?", |robot| robot.name.as_str());
             let text = format!("robot {name:?} was isolated at {:.6} s: {}", fault.time.s(), fault.what);
@@ -193,11 +196,18 @@ impl Runner {
         }
     }
 
+    fn tell_failures(&mut self, judge: &Judge, watcher: &mut dyn Watcher) {
+        for failure in &judge.failures[self.told_failures..] {
+            watcher.event(Event::Failed(failure.to_string()));
+        }
+        self.told_failures = judge.failures.len();
+    }
+
     /// Waits for the window's end; true if it was missed.
     fn wait(&mut self, sim: &Simulation, watcher: &mut dyn Watcher) -> bool {
         let Some(pacer) = &mut self.pacer else { return false };
         let window = self.windows;
-        let Some(late_ns) = pacer.wait(sim.clock(), sim.world().time(), window) else { return false };
+        let Some(late_ns) = pacer.wait(sim.clock(), sim.world().time(), window, &|| sim.wake()) else { return false };
         let now_ns = sim.clock().now_ns();
         if self.told_late_ns.is_none_or(|told| now_ns - told >= TELL_LATE_EVERY_NS) {
             self.told_late_ns = Some(now_ns);
@@ -241,6 +251,7 @@ impl Runner {
             faults: self.faults,
             refusals: self.refusals,
             expected: judge.len(),
+            unjudged: judge.unjudged(sim.world().time()),
             measured: judge.measured,
             failures: judge.failures,
             ended: ended.word(),

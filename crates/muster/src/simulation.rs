@@ -5,7 +5,7 @@ use crate::sink::{Messenger, Sink};
 use muster_core::command::{Action, Command};
 use muster_core::exec::{Background, Executor, Inline, Serial};
 use muster_core::look::LookJob;
-use muster_core::model::Model;
+use muster_core::model::{Cohort, Model};
 use muster_core::node::Problem;
 use muster_core::state::State;
 use muster_core::time::SimTime;
@@ -18,6 +18,7 @@ use muster_scenario::text::{Async, Threads};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// How to load and run a scenario; everything left out comes from the scenario or its defaults.
 #[derive(Default, Clone)]
@@ -82,6 +83,7 @@ pub struct Simulation {
     initial: State,
     sequence: u64,
     asynchronous: Async,
+    warnings: Vec<String>,
 }
 
 /// How many jobs may be under way beside the loop.
@@ -92,14 +94,20 @@ impl Simulation {
     pub fn load(path: &str, setup: &Setup) -> Result<Self, LoadError> {
         let mut files = Files::new(setup.search.clone(), library::FILES);
         let scenario = build::load(&mut files, path, &setup.over, REGISTRY);
-        Self::new(scenario.map_err(|problems| LoadError::new(&files, problems))?, setup)
+        Self::of(scenario, &files, setup)
     }
 
     /// Loads a scenario from a text.
     pub fn from_text(text: &str, setup: &Setup) -> Result<Self, LoadError> {
         let mut files = Files::new(setup.search.clone(), library::FILES);
         let scenario = build::load_text(&mut files, "scenario.yaml", text, &setup.over, REGISTRY);
-        Self::new(scenario.map_err(|problems| LoadError::new(&files, problems))?, setup)
+        Self::of(scenario, &files, setup)
+    }
+
+    fn of(scenario: Result<Scenario, Vec<Problem>>, files: &Files, setup: &Setup) -> Result<Self, LoadError> {
+        let scenario = scenario.map_err(|problems| LoadError::new(files, problems))?;
+        let warnings = scenario.warnings.iter().map(|problem| files.render(problem, Paint::Plain)).collect();
+        Ok(Self { warnings, ..Self::new(scenario, setup)? })
     }
 
     /// A simulation of a scenario.
@@ -139,6 +147,7 @@ impl Simulation {
             scenario,
             sequence: 0,
             asynchronous,
+            warnings: Vec::new(),
         };
         simulation.messenger.note_start(&simulation.world);
         Ok(simulation)
@@ -146,6 +155,7 @@ impl Simulation {
 
     /// Walks one window, at most until `until`.
     pub fn walk_window(&mut self, until: SimTime) -> Window {
+        self.messenger.follow(&mut self.world);
         let until = until.min(self.messenger.next_states());
         let Self { world, threading, background, clock, .. } = self;
         let background = &mut **background;
@@ -177,6 +187,30 @@ impl Simulation {
         self.world.post(command);
     }
 
+    /// Gives a live sensor other modifiers from the next window on: `yaml` is written as under `modifiers:`, an empty
+    /// list takes them all away.
+    pub fn set_modifiers(&mut self, robot: &str, sensor: &str, yaml: &str) -> Result<(), LoadError> {
+        let found = self.world.robots().find(|other| other.name == robot);
+        let found = found.ok_or_else(|| LoadError::plain("the name of a robot", format!("{robot:?}")))?;
+        let mut blueprint = found.cohort.blueprint.clone();
+        let slot = blueprint.sensors.iter_mut().find(|slot| slot.name == sensor);
+        let slot = slot.ok_or_else(|| LoadError::plain(&format!("a sensor of {robot}"), format!("{sensor:?}")))?;
+        let mut files = Files::new(Vec::new(), library::FILES);
+        let modifiers = build::modifiers(&mut files, sensor, yaml, slot.sensor.fields(), REGISTRY)
+            .map_err(|problems| LoadError::new(&files, problems))?;
+        slot.set_modifiers(modifiers);
+        let mark = format!(" modifiers of {sensor}: ");
+        let unmarked = blueprint.key.split(&mark).next().unwrap_or_default();
+        blueprint.key = format!("{unmarked}{mark}{}", yaml.trim());
+        // robots with equal modifiers stay together
+        let wind = &self.world.model().environment.wind;
+        let cohorts = &mut self.scenario.cohorts;
+        let cohort = cohorts.entry(blueprint.key.clone()).or_insert_with(|| Cohort::new(blueprint, &**wind));
+        let cohort = Arc::clone(cohort);
+        self.command(Action::Retool { robot: robot.to_owned(), cohort });
+        Ok(())
+    }
+
     /// Adds somebody who gets samples and states.
     pub fn add_sink(&mut self, sink: Box<dyn Sink>) -> Result<(), String> {
         self.messenger.add(sink, &mut self.world)
@@ -190,11 +224,13 @@ impl Simulation {
     /// Goes back to a saved state.
     pub fn restore(&mut self, state: &State) {
         self.world.restore(state, &mut *self.background);
+        self.messenger.rewind(&mut self.world);
     }
 
     /// Goes back to the beginning.
     pub fn reset(&mut self) {
         self.world.restore(&self.initial, &mut *self.background);
+        self.messenger.rewind(&mut self.world);
     }
 
     /// The world.
@@ -210,6 +246,11 @@ impl Simulation {
     /// The scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// What is questionable in the scenario but runs, as people read it.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The clock of this run.
@@ -230,18 +271,39 @@ impl Simulation {
         }
     }
 
+    /// Wakes the threads robots run on, if the next window will use them: a sleeping thread starts late, and often on
+    /// the core of the one that woke it.
+    pub fn wake(&self) {
+        const NOTHING: usize = 64;
+        if let Threading::Pool(pool) = &self.threading
+            && self.world.uses_threads(pool)
+        {
+            pool.for_each_mut(&mut [(); NOTHING], &|_, ()| ());
+        }
+    }
+
     /// Hands out what is still to be delivered, and waits for it.
     pub fn flush(&mut self) {
         self.messenger.flush();
     }
 }
 
+/// Threads that were woken for a window look out for it this long before they sleep again.
+const LOOK_OUT: Duration = Duration::from_micros(200);
+
+fn pool(threads: usize) -> std::io::Result<Pool> {
+    let pool = Pool::new(threads)?;
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    pool.spin_for(if threads <= cores { LOOK_OUT } else { Duration::ZERO });
+    Ok(pool)
+}
+
 fn threading(threads: Threads, model: &Model) -> std::io::Result<Threading> {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Ok(match threads {
         Threads::Count(1) => Threading::Serial(Serial),
-        Threads::Count(count) => Threading::Pool(Pool::new(count)?),
-        Threads::Auto => Threading::Pool(Pool::new(cores())?),
+        Threads::Count(count) => Threading::Pool(pool(count)?),
+        Threads::Auto => Threading::Pool(pool(cores())?),
         Threads::PerRobot => {
             let active = model.robots.iter().filter(|robot| robot.cohort.blueprint.active());
             let names: Vec<String> = active.map(|robot| robot.name.clone()).collect();

@@ -24,7 +24,7 @@ pub trait Sink: Send {
         false
     }
 
-    /// Takes what became visible during a window.
+    /// Takes what became visible during a window: what all sinks together asked for.
     fn take(&mut self, batch: &Batch);
 }
 
@@ -86,6 +86,7 @@ pub(crate) struct Messenger {
     background: Box<dyn Background<Message>>,
     asynchronous: bool,
     threaded: bool,
+    #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
     spare: Vec<Box<Message>>,
     directory: (u64, Arc<Directory>),
     patterns: Vec<String>,
@@ -112,6 +113,17 @@ impl Messenger {
         self.directory = (world.generation(), Arc::new(directory(world)));
     }
 
+    /// Time or robots changed from outside: listens to who is there now, and publishes states from now on.
+    pub(crate) fn rewind(&mut self, world: &mut World) {
+        self.note_start(world);
+        for pattern in &self.patterns {
+            listen(world, pattern);
+        }
+        if let Some((rate, ticker)) = &mut self.states {
+            *ticker = Ticker::after(*rate, SimTime::ZERO, world.time());
+        }
+    }
+
     /// Adds a sink; the first one starts the thread, if delivery is asynchronous.
     pub(crate) fn add(&mut self, sink: Box<dyn Sink>, world: &mut World) -> Result<(), String> {
         if self.asynchronous && !self.threaded {
@@ -124,7 +136,10 @@ impl Messenger {
             return Err(format!("found no sensor {unheard:?}, expected robot.sensor"));
         }
         self.patterns.extend(patterns);
-        self.wants_states |= sink.states();
+        if sink.states() && !self.wants_states {
+            self.wants_states = true;
+            self.rewind(world);
+        }
         self.any = true;
         self.sinks.lock().unwrap_or_else(PoisonError::into_inner).push(sink);
         Ok(())
@@ -138,17 +153,24 @@ impl Messenger {
         }
     }
 
+    /// Listens to robots that come with the next window, so that their first samples are heard.
+    pub(crate) fn follow(&mut self, world: &mut World) {
+        if !self.any {
+            return;
+        }
+        world.settle();
+        if world.generation() != self.directory.0 {
+            self.note_start(world);
+            for pattern in &self.patterns {
+                listen(world, pattern);
+            }
+        }
+    }
+
     /// Hands out what became visible in the last window.
     pub(crate) fn deliver(&mut self, world: &mut World) {
         if !self.any {
             return;
-        }
-        if world.generation() != self.directory.0 {
-            self.note_start(world);
-            for pattern in std::mem::take(&mut self.patterns) {
-                listen(world, &pattern);
-                self.patterns.push(pattern);
-            }
         }
         let now = world.time();
         let due = match &mut self.states {
@@ -158,7 +180,8 @@ impl Messenger {
         if !due && world.heard().is_empty() {
             return;
         }
-        while let Some(done) = self.background.finish_if_done() {
+        while let Some(mut done) = self.background.finish_if_done() {
+            done.batch.states = None;
             self.spare.push(done);
         }
         let mut message = self

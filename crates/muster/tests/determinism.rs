@@ -32,7 +32,7 @@ fn hash(text: &str, setup: &Setup) -> u128 {
 }
 
 fn set(over: &str) -> Setup {
-    Setup { over: vec![muster_scenario::build::Override::parse(over).unwrap()], ..Setup::default() }
+    Setup { over: vec![muster_scenario::build::Override::parse(over).expect("path=value")], ..Setup::default() }
 }
 
 #[test]

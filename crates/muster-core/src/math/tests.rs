@@ -1,4 +1,5 @@
 //! Accuracy against the standard library, special values, and equal bits of scalar and vector code.
+#![expect(clippy::disallowed_methods, reason = "the standard library is what accuracy is measured against")]
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, TAU};
 

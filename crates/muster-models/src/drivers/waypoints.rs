@@ -57,7 +57,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
             if !(2..=3).contains(&point.len()) {
                 let place = node.get("points_m").map_or(node.place, |points| points.place);
                 let path = format!("{path}.points_m[{at}]");
-                problems.error(place, &path, format!("{} numbers", point.len()), "x, y or x, y, z");
+                problems.error(place, &path, format!("{} coordinates", point.len()), "x, y or x, y, z");
                 return None;
             }
         }

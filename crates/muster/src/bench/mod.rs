@@ -77,8 +77,8 @@ pub(crate) fn bench(arguments: &BenchArguments) -> u8 {
     let wanted = |case: &&Case| arguments.name.as_deref().map_or(case.timed, |name| name == case.name);
     for case in CASES.iter().filter(wanted) {
         match (case.measure)(&how) {
-            Ok(lines) if arguments.json => lines.iter().for_each(|line| println!("{}", line.json())),
-            Ok(lines) => println!("{}\n", table(case.name, &lines)),
+            Ok(lines) if arguments.json => lines.iter().for_each(|line| say!("{}", line.json())),
+            Ok(lines) => say!("{}\n", table(case.name, &lines)),
             Err(error) => {
                 eprintln!("error: bench {}: {error}", case.name);
                 return FAILED;
@@ -87,7 +87,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> u8 {
     }
     if !arguments.json {
         let machine = muster_exec::machine();
-        println!("{} ({} cores, {}), {}", machine.cpu, machine.cores, machine.simd, machine.os);
+        say!("{} ({} cores, {}), {}", machine.cpu, machine.cores, machine.simd, machine.os);
     }
     OK
 }

@@ -1,6 +1,7 @@
 //! `muster check`: every problem of a scenario, with file and line.
 
 use super::options::Overrides;
+use super::progress::counted;
 use super::{INVALID, OK};
 use muster::library;
 use muster_core::node::Problem;
@@ -27,13 +28,13 @@ pub(crate) fn check(scenarios: &[PathBuf], over: &Overrides) -> u8 {
             Err(problems) => problems,
         };
         for problem in problems {
-            println!("{}", files.render(problem, paint));
+            say!("{}", files.render(problem, paint));
         }
         match loaded {
             Ok(scenario) => code = code.max(conclude(path, &scenario)),
             Err(problems) => {
                 let errors = problems.iter().filter(|problem| !problem.warning).count();
-                println!("{}: {errors} error{}", path.display(), if errors == 1 { "" } else { "s" });
+                say!("{}: {}", path.display(), counted(errors, "error"));
                 code = INVALID;
             }
         }
@@ -43,13 +44,14 @@ pub(crate) fn check(scenarios: &[PathBuf], over: &Overrides) -> u8 {
 
 fn conclude(path: &std::path::Path, scenario: &Scenario) -> u8 {
     if let Err(error) = World::new(Arc::clone(&scenario.model), Options::default()) {
-        println!("{}: error: {error}", path.display());
+        say!("{}: error: {error}", path.display());
         return INVALID;
     }
     for note in notes(scenario) {
-        println!("{}: note: {note}", path.display());
+        say!("{}: note: {note}", path.display());
     }
-    println!("{}: ok, {} robots of {} sorts", path.display(), scenario.model.robots.len(), scenario.cohorts.len());
+    let (robots, sorts) = (scenario.model.robots.len(), scenario.cohorts.len());
+    say!("{}: ok, {} of {}", path.display(), counted(robots, "robot"), counted(sorts, "sort"));
     OK
 }
 

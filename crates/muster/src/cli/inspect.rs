@@ -3,7 +3,10 @@
 use super::{FAILED, INVALID, InspectArguments, OK};
 use comfy_table::{Table, presets};
 use muster::Simulation;
-use muster_core::property::Shown;
+use muster_core::component::{Pose, Sense};
+use muster_core::lanes::Quantity;
+use muster_core::model::{Bank, SensorSlot};
+use muster_core::property::{Shown, Slot};
 use muster_core::state::Robot;
 use serde_json::{Value, json};
 
@@ -37,7 +40,7 @@ fn overview(sim: &Simulation, as_json: bool) {
     let robots: Vec<&Robot> = sim.world().robots().collect();
     if as_json {
         let list: Vec<Value> = robots.iter().map(|robot| robot_json(sim, robot)).collect();
-        println!("{:#}", json!({ "time_s": sim.world().time().s(), "robots": list }));
+        say!("{:#}", json!({ "time_s": sim.world().time().s(), "robots": list }));
         return;
     }
     let mut rows = table(&["robot", "kind", "motion", "driver", "sensors", "position m"]);
@@ -58,14 +61,14 @@ fn overview(sim: &Simulation, as_json: bool) {
             format!("{:.3} {:.3} {:.3}", position.x, position.y, position.z),
         ]);
     }
-    println!("{rows}");
+    say!("{rows}");
     if robots.len() > SHOWN {
-        println!("and {} more robots (--json shows all)", robots.len() - SHOWN);
+        say!("and {} more robots (--json shows all)", robots.len() - SHOWN);
     }
     for compound in &sim.world().model().compounds {
-        println!("compound {}: {}", compound.name, compound.members.join(", "));
+        say!("compound {}: {}", compound.name, compound.members.join(", "));
     }
-    println!("time {}, state hash {:032x}", sim.world().time(), sim.world().hash());
+    say!("time {}, state hash {:032x}", sim.world().time(), sim.world().hash());
 }
 
 fn robot_json(sim: &Simulation, robot: &Robot) -> Value {
@@ -74,10 +77,13 @@ fn robot_json(sim: &Simulation, robot: &Robot) -> Value {
         .sensors
         .iter()
         .map(|slot| {
-            let at = slot.mount.position_m;
+            let pose = sim.world().sensor_pose(&robot.name, &slot.name);
+            let frame = slot.frame.map(|frame| blueprint.frames[frame].name.as_str());
+            let modifiers: Vec<&str> = slot.modifiers.iter().map(|modifier| modifier.kind).collect();
             json!({ "name": slot.name, "kind": slot.kind, "rate_hz": slot.rate.hz(), "phase_s": slot.phase.s(),
-                    "latency_s": slot.latency.s(), "robot": robot.name, "relative_position_m": [at.x, at.y, at.z],
-                    "fields": slot.sensor.fields().iter().map(|field| field.name).collect::<Vec<_>>() })
+                    "latency_s": slot.latency.s(), "modifiers": modifiers, "robot": robot.name, "frame": frame,
+                    "relative_pose": pose_json(&slot.mount), "world_pose": pose.as_ref().map(pose_json),
+                    "data": sample_json(sim, &robot.name, slot) })
         })
         .collect();
     let properties = sim.world().properties_of(&robot.name).unwrap_or_default();
@@ -89,8 +95,41 @@ fn robot_json(sim: &Simulation, robot: &Robot) -> Value {
             "rate_hz": blueprint.rate.hz(), "sensors": sensors, "properties": properties })
 }
 
+fn pose_json(pose: &Pose) -> Value {
+    json!({ "position_m": pose.position_m.to_array(), "orientation": pose.orientation.to_array() })
+}
+
+/// The last sample of a sensor by field; for each thing seen, if it looks at the world.
+fn sample_json(sim: &Simulation, robot: &str, slot: &SensorSlot) -> Value {
+    let fields = slot.sensor.fields();
+    let by_field = |values: &[f64]| -> Value {
+        let mut rest = values;
+        let numbers = fields.iter().map(|field| {
+            let (own, after) = rest.split_at(field.len.min(rest.len()));
+            rest = after;
+            (field.name.to_owned(), numbers_json(own))
+        });
+        Value::Object(numbers.collect())
+    };
+    let values = |path: &str| sim.world().property(path).unwrap_or_default();
+    match slot.sensor.sense() {
+        Sense::Own(_) => {
+            let paths = fields.iter().map(|field| format!("{robot}.{}.{}", slot.name, field.name));
+            by_field(&paths.flat_map(|path| values(&path)).collect::<Vec<f64>>())
+        }
+        Sense::World(_) => {
+            let seen = values(&format!("{robot}.{}", slot.name));
+            seen.chunks_exact(Quantity::total(fields).max(1)).map(by_field).collect()
+        }
+    }
+}
+
 fn shown_json(shown: &Shown) -> Value {
-    match shown.values.as_slice() {
+    numbers_json(&shown.values)
+}
+
+fn numbers_json(values: &[f64]) -> Value {
+    match values {
         [one] => json!(one),
         many => json!(many),
     }
@@ -99,23 +138,34 @@ fn shown_json(shown: &Shown) -> Value {
 fn robot(sim: &Simulation, name: &str, as_json: bool) {
     if as_json {
         let found = sim.world().robots().find(|robot| robot.name == name);
-        println!("{:#}", found.map_or(Value::Null, |robot| robot_json(sim, robot)));
+        say!("{:#}", found.map_or(Value::Null, |robot| robot_json(sim, robot)));
         return;
     }
     let mut rows = table(&["property", "value", ""]);
     for shown in sim.world().properties_of(name).unwrap_or_default() {
-        let values: Vec<String> = shown.values.iter().take(12).map(|value| format!("{value:.6}")).collect();
+        let whole = matches!(shown.slot, Slot::Column(_, Bank::Integer, _));
+        let number = |value: &f64| match value.abs() {
+            _ if whole => value.to_string(),
+            small if small > 0.0 && small < 1e-3 => format!("{value:.3e}"),
+            _ => format!("{value:.6}"),
+        };
+        let values: Vec<String> = shown.values.iter().take(12).map(number).collect();
         let more = if shown.values.len() > 12 { " …" } else { "" };
-        let sort = if shown.variable { "" } else { "constant" };
+        let sort = match shown.slot {
+            Slot::Column(..) | Slot::Extra(_) => "",
+            Slot::Constant => "constant",
+            Slot::Board(_) => "sample",
+            Slot::Computed => "frame",
+        };
         rows.add_row(vec![shown.path, format!("{}{more}", values.join(" ")), sort.to_owned()]);
     }
-    println!("{rows}");
+    say!("{rows}");
 }
 
 fn value(sim: &Simulation, path: &str, as_json: bool) -> u8 {
     match sim.world().property(path) {
-        Ok(values) if as_json => println!("{}", json!(values)),
-        Ok(values) => println!("{}", values.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")),
+        Ok(values) if as_json => say!("{}", json!(values)),
+        Ok(values) => say!("{}", values.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")),
         Err(error) => {
             eprintln!("error: {error}");
             return FAILED;

@@ -3,6 +3,7 @@
 use super::OK;
 use muster::library;
 use muster_core::component::Kind;
+use muster_core::node::Node;
 use muster_core::spec::Field;
 use muster_models::REGISTRY;
 use serde_json::{Value, json};
@@ -29,16 +30,16 @@ pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
     };
     let items: Vec<Item> = items().into_iter().filter(wanted).collect();
     if as_json {
-        println!("{:#}", Value::from(items.iter().map(item_json).collect::<Vec<_>>()));
+        say!("{:#}", Value::from(items.iter().map(item_json).collect::<Vec<_>>()));
         return OK;
     }
     let mut family = "";
     for item in &items {
         if item.family != family {
-            println!("{}{}:", if family.is_empty() { "" } else { "\n" }, item.family);
+            say!("{}{}:", if family.is_empty() { "" } else { "\n" }, item.family);
             family = item.family;
         }
-        println!("  {:<16} {}", item.name, item.doc);
+        say!("  {:<16} {}", item.name, item.doc);
         if what.is_some_and(|what| what != "components") {
             print_fields(item.fields);
         }
@@ -49,7 +50,7 @@ pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
 fn print_fields(fields: &[Field]) {
     for field in fields {
         let default = (field.default)().map_or_else(String::new, |default| format!(" = {default}"));
-        println!("    {}{default}  ({})  {}", field.name, (field.schema)().type_name(), field.doc.trim());
+        say!("    {}{default}  ({})  {}", field.name, (field.schema)().type_name(), field.doc.trim());
     }
 }
 
@@ -57,8 +58,10 @@ fn items() -> Vec<Item> {
     let mut items = Vec::new();
     let library_item = |family, name: &str| {
         let text = library::FILES.iter().find(|(file, _)| *file == format!("{family}/{name}.yaml"));
-        let about = text.and_then(|(_, text)| text.lines().find_map(|line| line.strip_prefix("about:")));
-        Item { family, name: name.to_owned(), doc: about.unwrap_or_default().trim().to_owned(), fields: &[] }
+        let node = text.and_then(|(_, text)| muster_scenario::yaml::parse(text, 0).ok()).unwrap_or_default();
+        let about = node.get("about").and_then(Node::text).unwrap_or_default();
+        let words: Vec<&str> = about.split_whitespace().collect();
+        Item { family, name: name.to_owned(), doc: words.join(" "), fields: &[] }
     };
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
     items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));

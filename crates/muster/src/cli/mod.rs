@@ -129,7 +129,7 @@ pub(crate) fn dispatch(arguments: Arguments) -> u8 {
         Command::Inspect(inspect) => inspect::inspect(&inspect),
         Command::List(list) => list::list(list.what.as_deref(), list.json),
         Command::Schema => {
-            println!("{:#}", muster_scenario::schema::schema(muster_models::REGISTRY));
+            say!("{:#}", muster_scenario::schema::schema(muster_models::REGISTRY));
             OK
         }
         Command::Bench(bench) => crate::bench::bench(&bench),

@@ -28,10 +28,9 @@ pub(crate) struct Overrides {
 impl Overrides {
     /// The set-up these ask for.
     pub(crate) fn setup(&self) -> Setup {
-        let mut over = self.set.clone();
-        if let Some(seed) = self.seed {
-            over.push(number("run.seed", Value::Integer(seed as i64)));
-        }
+        // a seed may come from the environment, so that what is set on the command line goes on top of it
+        let seed = self.seed.map(|seed| number("run.seed", Value::Integer(seed as i64)));
+        let over = seed.into_iter().chain(self.set.iter().cloned()).collect();
         let search = self.resource_path.as_ref().map(|paths| std::env::split_paths(paths).collect());
         Setup { over, search: search.unwrap_or_default(), ..Setup::default() }
     }
@@ -122,7 +121,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         "h" => 3600.0,
         other => return Err(format!("found unit {other:?}, expected ns, us, ms, s, min or h")),
     };
-    let value: f64 = number.trim().parse().map_err(|_| format!("found {text:?}, expected for example 10s or 500ms"))?;
+    let Ok(value) = number.trim().parse::<f64>() else {
+        return Err(format!("found {text:?}, expected for example 10s or 500ms"));
+    };
     let seconds = value * scale;
     Duration::try_from_secs_f64(seconds).map_err(|error| format!("found {text:?}: {error}"))
 }
@@ -153,15 +154,14 @@ const SEEDS_MAX: u64 = 1_000_000;
 
 fn seeds(text: &str) -> Result<Seeds, String> {
     let wrong = || format!("found {text:?}, expected for example 1..100 or 3,5,8");
-    if let Some((first, last)) = text.split_once("..") {
-        let first: u64 = first.parse().map_err(|_| wrong())?;
-        let last: u64 = last.trim_start_matches('=').parse().map_err(|_| wrong())?;
-        if last < first || last - first >= SEEDS_MAX {
-            return Err(wrong());
-        }
-        return Ok(Seeds((first..=last).collect()));
+    let parse = |part: &str| part.trim().parse::<u64>().ok();
+    let Some((first, last)) = text.split_once("..") else {
+        return text.split(',').map(parse).collect::<Option<_>>().map(Seeds).ok_or_else(wrong);
+    };
+    match (parse(first), parse(last.trim_start_matches('='))) {
+        (Some(first), Some(last)) if first <= last && last - first < SEEDS_MAX => Ok(Seeds((first..=last).collect())),
+        _ => Err(wrong()),
     }
-    text.split(',').map(|part| part.trim().parse().map_err(|_| wrong())).collect::<Result<_, _>>().map(Seeds)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use muster::report::Report;
 use muster::run::{Event, Progress, Watcher};
+use muster_core::time::SimTime;
 use muster_core::world::PHASES;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -44,12 +45,13 @@ impl Watcher for People {
         }
         let rtf = progress.time.s() / progress.wall.as_secs_f64().max(1e-9);
         let failed = if progress.failed > 0 { format!("  {} failed", progress.failed) } else { String::new() };
+        // a run of so many windows has no end that is known before
+        let end = if progress.end < SimTime::NEVER { format!(" / {:.0}", progress.end.s()) } else { String::new() };
         let line = format!(
-            "{:8.2} / {:.0} s simulated  x{:<7.2} {} robots  {} late{failed}",
+            "{:8.2}{end} s simulated  x{:<7.2} {}  {} late{failed}",
             progress.time.s(),
-            progress.end.s(),
             rtf,
-            progress.robots,
+            counted(progress.robots, "robot"),
             progress.late,
         );
         if self.terminal {
@@ -72,7 +74,7 @@ impl Watcher for People {
             ),
             Event::Fault(text) => format!("error: {text}"),
             Event::Refused(text) => format!("warning: command refused: {text}"),
-            Event::Failed(text) => format!("FAILED {text}"),
+            Event::Failed(text) => format!("error: {text}"),
         };
         self.say(&text);
     }
@@ -85,10 +87,7 @@ pub(crate) fn summary(report: &Report) {
     let mut row = |name: &str, value: String| _ = table.add_row(vec![Cell::new(name), Cell::new(value)]);
     row("simulated", format!("{:.3} s in {:.3} s ({})", report.sim_time_s, report.wall_time_s, report.ended));
     row("real-time factor", format!("{:.2}", report.rtf()));
-    row(
-        "robots",
-        format!("{} on {} thread{}", report.robots, report.threads, if report.threads == 1 { "" } else { "s" }),
-    );
+    row("robots", format!("{} on {}", report.robots, counted(report.threads, "thread")));
     row("robot ticks", format!("{} in {} windows", grouped(report.ticks), grouped(report.windows)));
     let (p50, p99) = (windows.quantile_us(0.5), windows.quantile_us(0.99));
     row("window", format!("p50 {}, p99 {}, max {}", micros(p50), micros(p99), micros(windows.max_us())));
@@ -98,14 +97,19 @@ pub(crate) fn summary(report: &Report) {
         row("isolated robots", report.faults.len().to_string());
     }
     if report.expected > 0 {
-        row("expectations", format!("{} of {} hold", report.expected - report.failures.len(), report.expected));
+        let held = report.expected - report.failures.len() - report.unjudged;
+        let waiting = match report.unjudged {
+            0 => String::new(),
+            count => format!(", {count} not judged: the run ended before their time"),
+        };
+        row("expectations", format!("{held} of {} hold{waiting}", report.expected));
     }
     row("seed", report.seed.to_string());
     row("state hash", format!("{:032x}", report.state_hash));
-    println!("{table}");
-    println!("{}", phase_table(report));
+    say!("{table}");
+    say!("{}", phase_table(report));
     if !report.sensors.is_empty() {
-        println!("{}", sensor_table(report));
+        say!("{}", sensor_table(report));
     }
 }
 
@@ -147,6 +151,11 @@ fn sensor_table(report: &Report) -> Table {
         ]);
     }
     table
+}
+
+/// A number of things, in the singular or the plural.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A duration in the unit that reads best.

@@ -53,7 +53,11 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
             return INVALID;
         }
     };
+    if flags.report.as_ref().is_some_and(|path| !can_write(path)) {
+        return FAILED;
+    }
     let options = run_options(&sim.scenario().run, flags);
+    sim.warnings().iter().for_each(|warning| eprintln!("{warning}"));
     if !flags.quiet && !sim.scenario().about.is_empty() {
         eprintln!("{}", sim.scenario().about.trim());
     }
@@ -64,9 +68,8 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
         summary(&report);
     }
     if let Some(path) = &flags.report
-        && let Err(error) = write_report(path, &format!("{:#}\n", report.json()))
+        && !write_report(path, &report.json())
     {
-        eprintln!("error: cannot write report {}: {error}", path.display());
         return FAILED;
     }
     exit_code(ended, !report.failures.is_empty())
@@ -101,11 +104,40 @@ pub(crate) fn run_options(text: &RunText, flags: &RunFlags) -> RunOptions {
     }
 }
 
-/// Writes a report beside its place and moves it there, so that a full disk leaves no half a report.
-fn write_report(path: &Path, text: &str) -> std::io::Result<()> {
+/// True if a report can be written; else says why not, before anybody has waited for the run.
+pub(crate) fn can_write(path: &Path) -> bool {
+    if path.exists() && !path.is_file() {
+        return told(path, std::fs::OpenOptions::new().write(true).open(path).map(|_| ()));
+    }
+    let beside = beside(path);
+    told(path, std::fs::write(&beside, "").and_then(|()| std::fs::remove_file(&beside)))
+}
+
+/// Writes a report, or says why it cannot.
+pub(crate) fn write_report(path: &Path, report: &serde_json::Value) -> bool {
+    told(path, write_whole(path, &format!("{report:#}\n")))
+}
+
+fn told(path: &Path, outcome: std::io::Result<()>) -> bool {
+    if let Err(error) = &outcome {
+        eprintln!("error: cannot write report {}: {error}", path.display());
+    }
+    outcome.is_ok()
+}
+
+fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
-    let beside = PathBuf::from(beside);
+    PathBuf::from(beside)
+}
+
+/// Writes a file beside its place and moves it there, so that a full disk leaves no half of it. What is no plain file
+/// (a pipe, a device) is written as it is.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, text);
+    }
+    let beside = beside(path);
     std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path)).inspect_err(|_| {
         _ = std::fs::remove_file(&beside);
     })

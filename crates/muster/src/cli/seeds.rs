@@ -2,7 +2,7 @@
 
 use super::options::RunFlags;
 use super::progress::micros;
-use super::run::{Source, exit_code, run_options};
+use super::run::{Source, can_write, exit_code, run_options, write_report};
 use super::{FAILED, INVALID};
 use comfy_table::{Table, presets};
 use muster::report::Report;
@@ -20,6 +20,9 @@ type Outcome = Result<(Report, Ended), LoadError>;
 
 /// Runs every seed and returns the exit code: that of the worst run.
 pub(crate) fn run(source: &Source, flags: &RunFlags, seeds: &[u64], stop: &std::sync::Arc<AtomicBool>) -> u8 {
+    if flags.report.as_ref().is_some_and(|path| !can_write(path)) {
+        return FAILED;
+    }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let outcomes: Mutex<BTreeMap<u64, Outcome>> = Mutex::new(BTreeMap::new());
@@ -77,8 +80,7 @@ fn conclude(outcomes: BTreeMap<u64, Outcome>, flags: &RunFlags) -> u8 {
     }
     if let Some(path) = &flags.report {
         let all: Vec<serde_json::Value> = reports.iter().map(|(_, report, _)| report.json()).collect();
-        if let Err(error) = std::fs::write(path, format!("{:#}\n", serde_json::Value::from(all))) {
-            eprintln!("error: cannot write report {}: {error}", path.display());
+        if !write_report(path, &serde_json::Value::from(all)) {
             return FAILED;
         }
     }
@@ -91,10 +93,10 @@ fn print_spread(reports: &[(u64, Report, Ended)], passed: usize) {
         reports.iter().filter(|(_, report, ended)| *ended != Ended::Finished || !report.failures.is_empty()).take(20)
     {
         let why = report.failures.first().map_or_else(|| format!("{ended:?}"), ToString::to_string);
-        println!("seed {seed}: {why}");
+        say!("seed {seed}: {why}");
     }
     let share = 100.0 * passed as f64 / reports.len().max(1) as f64;
-    println!("{passed} of {} seeds passed ({share:.1} %)", reports.len());
+    say!("{passed} of {} seeds passed ({share:.1} %)", reports.len());
     let mut columns: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (_, report, _) in reports {
         columns.entry("contacts".to_owned()).or_default().push(report.contacts as f64);
@@ -117,7 +119,7 @@ fn print_spread(reports: &[(u64, Report, Ended)], passed: usize) {
         row.extend(shown);
         table.add_row(row);
     }
-    println!("{table}");
+    say!("{table}");
     let wall: f64 = reports.iter().map(|(_, report, _)| report.wall_time_s).sum();
-    println!("{} of computing for {} runs", micros(wall * 1e6), reports.len());
+    say!("{} of computing for {} runs", micros(wall * 1e6), reports.len());
 }

@@ -1,0 +1,476 @@
+//! What can be written in a scenario, and what is said when it is wrong.
+
+use glam::DVec3;
+use muster::{LoadError, Setup, Simulation, library};
+use muster_core::node::{Node, Value};
+use muster_core::time::SimTime;
+use muster_scenario::build::Override;
+use muster_scenario::{schema, yaml};
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+
+fn simulation(text: &str) -> Simulation {
+    Simulation::from_text(text, &Setup::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refused(text: &str) -> LoadError {
+    match Simulation::from_text(text, &Setup::default()) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(error) => error,
+    }
+}
+
+/// That a text is refused with each of these in the message.
+fn check_refused(text: &str, parts: &[&str]) {
+    let error = refused(text).rendered;
+    parts.iter().for_each(|part| assert!(error.contains(part), "no {part:?} in:\n{error}"));
+}
+
+fn load(path: &Path) -> Simulation {
+    Simulation::load(path.to_str().unwrap(), &Setup::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn position(sim: &Simulation, robot: &str) -> DVec3 {
+    sim.world().pose(robot).unwrap_or_else(|| panic!("no robot {robot}")).position_m
+}
+
+fn number(sim: &Simulation, path: &str) -> f64 {
+    sim.world().property(path).unwrap_or_else(|error| panic!("{error}"))[0]
+}
+
+/// A folder of files for one test.
+fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    files.iter().for_each(|(file, text)| std::fs::write(folder.join(file), text).unwrap());
+    folder
+}
+
+#[test]
+fn every_problem_is_told_at_once_with_place_found_expected_and_nearest() {
+    let text = "\
+world: {gravty_mps2: [0, 0, -9], wind: {gusts: {kind: drydn}}}
+run: {for_s: -3, sed: 4}
+robots:
+  - {name: a, kind: quadrotr}
+  - name: b
+    motion: {kind: pont}
+  - name: c
+    kind: point
+    driver: {kind: waypoints, speed: 1, points_m: [[1]]}
+    sensors: {gps: {kind: gps, modifiers: [{kind: saturation, min: 3, max: 2}]}}
+  - {name: 'd{j}', kind: point}
+expect:
+  - {that: arived, robot: c}
+";
+    let error = refused(text);
+    let expected: &[(u32, &str, Option<&str>)] = &[
+        (1, "world: found \"gravty_mps2\", expected a key: gravity_mps2", Some("gravity_mps2")),
+        (1, "world.wind.gusts: found \"drydn\", expected a wind", Some("dryden")),
+        (2, "run: found \"sed\", expected a key", Some("seed")),
+        (2, "run.for_s: found -3, expected number from 0", None),
+        (4, "robots[0].kind: found no file \"robots/quadrotr.yaml\"", Some("quadrotor")),
+        (6, "robots[1].motion.kind: found \"pont\", expected a motion", Some("point")),
+        (9, "robots[2].driver: found \"speed\", expected a key", Some("speed_mps")),
+        (9, "robots[2].driver.points_m[0]: found 1 coordinates, expected x, y or x, y, z", None),
+        (10, "robots[2].sensors.gps.modifiers[0]: found min 3 above max 2, expected min not above max", None),
+        (11, "found \"j\" in \"d{j}\", expected a variable: i, n", None),
+        (13, "expect[0].that: found \"arived\", expected one of: arrived", Some("arrived")),
+    ];
+    for &(line, message, nearest) in expected {
+        let found = error.problems.iter().find(|problem| problem.to_string().contains(message));
+        let found = found.unwrap_or_else(|| panic!("no {message:?} in:\n{error}"));
+        assert_eq!(found.place.line, line, "{found}");
+        if let Some(nearest) = nearest {
+            assert!(found.to_string().contains(&format!("did you mean {nearest:?}?")), "{found}");
+        }
+    }
+    assert_eq!(error.problems.len(), expected.len(), "{error}");
+    assert!(
+        error.rendered.contains("scenario.yaml:6:20: error: ") && error.rendered.contains("    motion: {kind: pont}")
+    );
+}
+
+#[test]
+fn bad_yaml_is_refused_at_its_line() {
+    for (text, line) in
+        [("robots: [", 1), ("a: 1\n  b: 2\n", 2), ("run: {for_s: 1}\nrun: {for_s: 2}\n", 2), ("\tx: 1", 1)]
+    {
+        let error = refused(text);
+        assert_eq!(error.problems[0].place.line, line, "{error}");
+    }
+    check_refused("[1, 2]", &["found a list of 2", "expected map with"]);
+    check_refused("muster: 2", &["muster: found 2, expected whole number from 1 to 1"]);
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    check_refused(
+        "{robots: [{name: d, kind: differential, controller: {kind: flight_control}}]}",
+        &[
+            "robots[0].controller: found \"flight_control\", which commands rotor_speed_radps",
+            "motion \"differential\"",
+            "wheel_left_radps",
+        ],
+    );
+    check_refused(
+        "{robots: [{name: p, motion: {kind: point}, driver: {kind: waypoints, pose: gps1}, sensors: {gps: {kind: gps}}}]}",
+        &["robots[0].driver: found no sensor \"gps1\"", "which driver \"waypoints\" reads", "did you mean \"gps\"?"],
+    );
+    check_refused(
+        "{robots: [{name: q, kind: quadrotor, sensors: {imu: {kind: gps}}}]}",
+        &["found sensor \"imu\" of kind \"gps\", expected a sensor \"imu\" of kind \"imu\""],
+    );
+    check_refused(
+        "{robots: [{name: p, motion: {kind: point, rate_hz: 10, speed_max_mps: 10}, shape: {sphere_radius_m: 0.1}}]}",
+        &[
+            "robots[0].motion.rate_hz: found 10 Hz: up to 1.000 m a tick, further than the outline is thick",
+            "at least 100 Hz",
+        ],
+    );
+    check_refused(
+        "{robots: [{name: p, motion: {kind: point, rate_hz: 100}, sensors: {t: {kind: truth, rate_hz: 200}}}]}",
+        &["robots[0].sensors.t.rate_hz: found 200 Hz, expected at most the robot's 100 ticks a second"],
+    );
+    check_refused(
+        "{robots: [{name: p, kind: point, sensors: {t: {kind: truth, frame: mast}}}, {name: p, kind: point}]}",
+        &["robots[0].sensors.t.frame: found \"mast\", expected a frame"],
+    );
+    check_refused("{robots: [{name: p, kind: point}, {name: p, kind: point}]}", &["found a second robot \"p\""]);
+    check_refused(
+        "{robots: [{name: p}]}",
+        &["robots[0]: found no motion, expected motion: map with kind: one of motions"],
+    );
+}
+
+#[test]
+fn what_is_expected_is_checked_before_the_run() {
+    check_refused(
+        "{robots: [{name: car, kind: point}], expect: [{that: arrived, robot: cra}, {that: value, of: car.positon_m, min: 0}, \
+         {that: holds, expression: 'car.velocity_mps[0] >'}, {that: min_distance, robots: '*'}, \
+         {that: holds, expression: 'car.speed_max > 1'}]}",
+        &[
+            "expect[0]: found \"cra\", expected a robot: car (did you mean \"car\"?)",
+            "expect[1]: found \"positon_m\", expected a property of car",
+            "did you mean \"position_m\"?",
+            "expect[2]: found the end in \"car.velocity_mps[0] >\"",
+            "expect[3]: found no at_least_m, expected at_least_m for that: min_distance",
+            "expect[4]: found \"speed_max\"",
+        ],
+    );
+    let sim = simulation(
+        "{run: {for_s: 1}, robots: [{name: p, kind: point}], expect: [{that: value, of: p.contacts, max: 0, at_s: 5}]}",
+    );
+    assert!(sim.warnings()[0].contains("warning: expect[0].at_s: found 5 s, expected at most run.for_s, 1 s"));
+}
+
+// B07: a scene refers to files, and shows what is changed there
+#[test]
+fn an_edited_file_changes_every_scene_that_includes_it() {
+    let scene = |x: f64| {
+        format!(
+            "{{robots: [{{name: r, kind: point, at: {{xyz_m: [{x}, 0, 1]}}, sensors: {{laser: {{include: laser.yaml}}}}}}]}}"
+        )
+    };
+    let dir = folder(
+        "edited_file",
+        &[("laser.yaml", "kind: neighbours\nradius_m: 3\n"), ("a.yaml", &scene(1.0)), ("b.yaml", &scene(2.0))],
+    );
+    let rates = || {
+        ["a.yaml", "b.yaml"].map(|file| {
+            load(&dir.join(file)).scenario().model.robots[0].cohort.blueprint.sensor("laser").unwrap().rate.hz()
+        })
+    };
+    assert_eq!(rates(), [10.0, 10.0]);
+    std::fs::write(dir.join("laser.yaml"), "kind: neighbours\nradius_m: 3\nrate_hz: 25\n").unwrap();
+    assert_eq!(rates(), [25.0, 25.0]);
+}
+
+// B08: a robot is a file; a scene changes its parts and duplicates it under another name
+#[test]
+fn a_scene_overrides_parts_of_a_robot_file_and_duplicates_it() {
+    let robot = "motion: {kind: point}\nsensors:\n  laser: {kind: neighbours, radius_m: 2, rate_hz: 50}\n  pose: {kind: truth}\n";
+    let scene = "{world: {ground: false}, robots: [{name: a, kind: robot.yaml, sensors: {laser: {radius_m: 9}}}, \
+                 {name: b, kind: robot.yaml, at: {xyz_m: [5, 0, 0]}}]}";
+    let dir = folder("robot_file", &[("robot.yaml", robot), ("scene.yaml", scene)]);
+    let mut sim = load(&dir.join("scene.yaml"));
+    sim.run_for(0.1);
+    assert_eq!(number(&sim, "a.laser"), 5.0, "a sees b, 5 m ahead");
+    assert!(sim.world().property("b.laser").unwrap().is_empty(), "b still looks 2 m far");
+    assert_eq!(position(&sim, "b").x, 5.0);
+    assert_eq!(std::fs::read_to_string(dir.join("robot.yaml")).unwrap(), robot);
+}
+
+// B06: a new robot from the library's parts in a few lines
+#[test]
+fn a_robot_of_one_base_three_sensors_and_a_driver_takes_under_twenty_lines() {
+    let text = "\
+robots:
+  - name: surveyor
+    motion: {kind: differential, wheel_radius_m: 0.15, wheel_gap_m: 0.5, speed_max_mps: 1.5}
+    shape: {sphere_radius_m: 0.3}
+    sensors:
+      pose: {kind: truth, rate_hz: 50}
+      gps: {kind: gps, modifiers: [{kind: gaussian_noise, position_std_m: 0.5}]}
+      near: {kind: neighbours, radius_m: 8}
+    driver: {kind: waypoints, pose: pose, points_m: [[3, 0], [3, 3]]}
+expect:
+  - {that: arrived, robot: surveyor, within_s: 10}
+";
+    assert!(text.lines().count() <= 20);
+    let mut sim = simulation(text);
+    sim.run_for(10.0);
+    assert!((position(&sim, "surveyor") - DVec3::new(3.0, 3.0, 0.0)).length() < 0.3);
+    assert!(sim.world().property("surveyor.gps.position_m").is_ok());
+}
+
+// B12: the world's settings stand in the world's file. The world frame is east, north, up; it cannot be chosen.
+#[test]
+fn a_world_file_sets_origin_gravity_and_air() {
+    let world = "ground: false\ngravity_mps2: [0, 0, -1.62]\norigin: {latitude_deg: 43.6, longitude_deg: 1.48, altitude_m: 150}\n\
+                 sea_level_pressure_pa: 100000\nwind: {mean_mps: [3, 0, 0]}\n";
+    let scene = "{world: {include: moon.yaml}, robots: [{name: r, motion: {kind: point}, \
+                 sensors: {imu: {kind: imu}, gps: {kind: gps}, air: {kind: airspeed}}}]}";
+    let dir = folder("world_file", &[("moon.yaml", world), ("scene.yaml", scene)]);
+    let mut sim = load(&dir.join("scene.yaml"));
+    sim.run_for(1.0);
+    assert_eq!(sim.world().property("r.imu.accel_mps2").unwrap(), [0.0, 0.0, 1.62]);
+    assert!((number(&sim, "r.gps.latitude_deg") - 43.6).abs() < 1e-9);
+    assert!((number(&sim, "r.gps.altitude_m") - 150.0).abs() < 1e-6);
+    assert_eq!(sim.world().property("r.wind_mps").unwrap(), [3.0, 0.0, 0.0]);
+}
+
+#[test]
+fn includes_nest_merge_and_are_refused_in_circles() {
+    let dir = folder(
+        "includes",
+        &[
+            ("base.yaml", "run: {for_s: 3, seed: 5}\nrobots: [{name: r, kind: point}]\n"),
+            ("top.yaml", "include: base.yaml\nrun: {seed: 6}\n"),
+            ("circle.yaml", "include: ring.yaml\n"),
+            ("ring.yaml", "include: circle.yaml\n"),
+            ("lost.yaml", "include: bsae.yaml\n"),
+        ],
+    );
+    let sim = load(&dir.join("top.yaml"));
+    assert_eq!((sim.scenario().run.for_s, sim.scenario().run.seed), (3.0, 6));
+    let error =
+        |file: &str| Simulation::load(dir.join(file).to_str().unwrap(), &Setup::default()).err().unwrap().rendered;
+    assert!(error("circle.yaml").contains("files that do not include themselves"), "{}", error("circle.yaml"));
+    let lost = error("lost.yaml");
+    assert!(
+        lost.contains("lost.yaml:1:10: error: found no file \"bsae.yaml\"")
+            && lost.contains("did you mean \"base.yaml\"?"),
+        "{lost}"
+    );
+}
+
+#[test]
+fn one_robot_of_a_count_can_differ() {
+    let text = "{world: {ground: false}, robots: [{name: 's{i}', kind: point, count: 4, layout: {line: {step_m: [2, 0, 0]}}, \
+                driver: {kind: random_walk, speed_mps: 1}, \
+                overrides: {s1: {driver: {speed_mps: 3}}, 2: {at: {xyz_m: [0, 5, 0]}, sensors: {gps: {kind: gps}}}}}]}";
+    let mut sim = simulation(text);
+    let places: Vec<[f64; 3]> = (0..4).map(|i| position(&sim, &format!("s{i}")).to_array()).collect();
+    assert_eq!(places, [[0.0; 3], [2.0, 0.0, 0.0], [4.0, 5.0, 0.0], [6.0, 0.0, 0.0]]);
+    sim.run_for(0.2);
+    let speeds: Vec<f64> = (0..4)
+        .map(|i| DVec3::from_slice(&sim.world().property(&format!("s{i}.velocity_mps")).unwrap()).length())
+        .collect();
+    assert!(
+        (speeds[1] - 3.0).abs() < 1e-9 && (speeds[0] - 1.0).abs() < 1e-9 && (speeds[3] - 1.0).abs() < 1e-9,
+        "{speeds:?}"
+    );
+    assert!(
+        sim.world().property("s2.gps.latitude_deg").is_ok() && sim.world().property("s1.gps.latitude_deg").is_err()
+    );
+}
+
+#[test]
+fn overrides_of_nobody_or_with_wrong_values_are_refused() {
+    let text = |overrides: &str| {
+        format!(
+            "{{robots: [{{name: 's{{i}}', kind: point, count: 3, layout: {{line: {{}}}}, overrides: {overrides}}}]}}"
+        )
+    };
+    check_refused(
+        &text("{s9: {speed_mps: 1}}"),
+        &["robots[0].overrides: found \"s9\", expected a robot of this block", "s0, s1, s2"],
+    );
+    check_refused(&text("{3: {speed_mps: 1}}"), &["by a number below 3"]);
+    check_refused(&text("{s1: {speed_mps: fast}}"), &["robots[0].speed_mps: found \"fast\", expected number"]);
+    check_refused(&text("{s1: {speed: 1}}"), &["found \"speed\"", "did you mean \"speed_mps\"?"]);
+    check_refused(
+        &text("{s1: {kind: quadrotor}}"),
+        &["found \"kind\", expected a key that one robot can have for itself"],
+    );
+}
+
+#[test]
+fn every_layout_places_its_count() {
+    let place = |layout: &str| -> Vec<DVec3> {
+        let text = format!(
+            "{{world: {{ground: false}}, robots: [{{name: 'r{{i}}', kind: point, count: 12, layout: {layout}}}]}}"
+        );
+        let sim = simulation(&text);
+        (0..12).map(|i| position(&sim, &format!("r{i}"))).collect()
+    };
+    let grid = place("{grid: {rows: 3, spacing_m: 2, from_m: [1, 0, 5]}}");
+    assert_eq!(
+        (grid[0], grid[3], grid[11]),
+        (DVec3::new(1.0, 0.0, 5.0), DVec3::new(7.0, 0.0, 5.0), DVec3::new(7.0, 4.0, 5.0))
+    );
+    let layers = place("{grid: {rows: 2, layers: 2, spacing_m: 1}}");
+    assert_eq!(layers[11], DVec3::new(2.0, 1.0, 1.0));
+    assert_eq!(place("{line: {from_m: [1, 1, 1], step_m: [0, 0, 2]}}")[4], DVec3::new(1.0, 1.0, 9.0));
+    let circle = place("{circle: {radius_m: 4, center_m: [1, 2, 3]}}");
+    assert!(circle.iter().all(|p| (p.distance(DVec3::new(1.0, 2.0, 3.0)) - 4.0).abs() < 1e-12 && p.z == 3.0));
+    let sphere = place("{sphere: {radius_m: 4, center_m: [1, 2, 3]}}");
+    assert!(sphere.iter().all(|p| (p.distance(DVec3::new(1.0, 2.0, 3.0)) - 4.0).abs() < 1e-12));
+    let random = place("{random: {from_m: [0, 0, 0], to_m: [6, 6, 0], min_distance_m: 1}}");
+    let apart = |(i, p): (usize, &DVec3)| random[..i].iter().all(|q| p.distance(*q) >= 1.0);
+    assert!(random.iter().enumerate().all(apart));
+    check_refused(
+        "{robots: [{name: 'r{i}', kind: point, count: 2}]}",
+        &["a count of 2 without a layout", "for example layout"],
+    );
+    check_refused(
+        "{robots: [{name: 'r{i}', kind: point, count: 2, layout: {}}]}",
+        &["exactly one of grid, line, circle, sphere, random"],
+    );
+    check_refused(
+        "{robots: [{name: 'r{i}', kind: point, count: 99, layout: {random: {from_m: [0, 0, 0], to_m: [1, 1, 0]}}}]}",
+        &["robots[0].layout", "room for 99 robots 0.5 m apart"],
+    );
+}
+
+#[test]
+fn templates_reach_every_key_of_a_robot() {
+    let sim = simulation(
+        "{world: {ground: false}, robots: [{name: 'r{i}', kind: point, count: 3, at: {xyz_m: ['{i * 2}', '{n}', 0], yaw_deg: '{90 * i}'}, \
+         speed_mps: '{i}', motion: {kind: point, speed_max_mps: '{10 + i}'}, shape: {sphere_radius_m: '{0.1 * (i + 1)}'}, \
+         sensors: {gps: {kind: gps, rate_hz: '{5 * (i + 1)}'}}}]}",
+    );
+    let robots: Vec<_> = sim.scenario().model.robots.iter().collect();
+    assert_eq!(robots[2].pose.position_m, DVec3::new(4.0, 3.0, 0.0));
+    assert!((robots[1].velocity_mps - DVec3::Y).length() < 1e-12, "ahead, along its heading");
+    assert_eq!(number(&sim, "r2.speed_max_mps"), 12.0);
+    let blueprint = |i: usize| &robots[i].cohort.blueprint;
+    assert_eq!([0, 1, 2].map(|i| blueprint(i).sensor("gps").unwrap().rate.hz()), [5.0, 10.0, 15.0]);
+    assert!((blueprint(2).shape.radius_m() - 0.3).abs() < 1e-12);
+    check_refused(
+        "{robots: [{name: 'r{i}', kind: point, count: 2, at: {xyz_m: ['{k}', 0, 0]}}]}",
+        &["found \"k\" in \"{k}\", expected a variable: i, n, name"],
+    );
+}
+
+#[test]
+fn zero_robots_and_one_robot_run() {
+    for (text, robots) in [
+        ("", 0),
+        ("{robots: []}", 0),
+        ("{robots: [{name: r, kind: point, count: 0}]}", 0),
+        ("{robots: [{name: r, kind: point}]}", 1),
+    ] {
+        let mut sim = simulation(text);
+        sim.run_for(1.0);
+        assert_eq!(sim.world().robots().count(), robots, "{text}");
+        assert_eq!(sim.world().time(), SimTime::from_s(1.0));
+    }
+}
+
+#[test]
+fn values_laid_over_reach_any_depth_and_are_refused_without_a_false_place() {
+    let text = "{robots: [{name: r, kind: point, driver: {kind: random_walk}}]}";
+    let setup = |over: &[&str]| Setup {
+        over: over.iter().map(|text| Override::parse(text).unwrap()).collect(),
+        ..Setup::default()
+    };
+    let over =
+        setup(&["robots.r.driver={kind: waypoints, points_m: [[1, 0]]}", "world.gravity_mps2=[0,0,-1]", "run.seed=9"]);
+    let sim = Simulation::from_text(text, &over).unwrap_or_else(|error| panic!("{error}"));
+    let model = &sim.scenario().model;
+    assert_eq!((model.robots[0].cohort.blueprint.drivers[0].kind, model.seed), ("waypoints", 9));
+    assert_eq!(model.environment.gravity_mps2.z, -1.0);
+    let error = Simulation::from_text(text, &setup(&["robots[0].driver={kind: waypoint}"])).err().unwrap();
+    assert_eq!(error.problems[0].place.line, 0, "it stands in no file:\n{error}");
+    assert!(error.rendered.starts_with("error: robots[0].driver.kind: found \"waypoint\""), "{error}");
+}
+
+/// Whether a value fits a schema, for the words `muster schema` uses.
+fn fits(value: &Node, schema: &Json) -> bool {
+    let typed = match (&value.value, schema.get("type")) {
+        (_, None) => true,
+        (found, Some(Json::Array(types))) => types.iter().any(|name| is_type(found, name)),
+        (found, Some(name)) => is_type(found, name),
+    };
+    let chosen = |words: &[Json]| value.text().is_some_and(|text| words.iter().any(|word| word == text));
+    let any =
+        schema.get("anyOf").and_then(Json::as_array).is_none_or(|forms| forms.iter().any(|form| fits(value, form)));
+    let within =
+        |bound: &str, holds: fn(f64, f64) -> bool| match (number_of(value), schema.get(bound).and_then(Json::as_f64)) {
+            (Some(number), Some(bound)) => holds(number, bound),
+            _ => true,
+        };
+    let inside = match &value.value {
+        Value::Map(entries) => entries.iter().all(|entry| {
+            let own = schema.get("properties").and_then(|properties| properties.get(&entry.key));
+            match own.or(schema.get("additionalProperties")) {
+                Some(Json::Bool(allowed)) => *allowed,
+                Some(form) => fits(&entry.value, form),
+                None => true,
+            }
+        }),
+        Value::List(items) => schema.get("items").is_none_or(|form| items.iter().all(|item| fits(item, form))),
+        _ => true,
+    };
+    let words = schema.get("enum").and_then(Json::as_array).is_none_or(|words| chosen(words));
+    let constant = schema.get("const").is_none_or(|word| chosen(std::slice::from_ref(word)));
+    typed && any && inside && words && constant && within("minimum", |a, b| a >= b) && within("maximum", |a, b| a <= b)
+}
+
+fn number_of(node: &Node) -> Option<f64> {
+    match node.value {
+        Value::Integer(value) => Some(value as f64),
+        Value::Number(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn is_type(value: &Value, name: &Json) -> bool {
+    match name.as_str() {
+        Some("object") => matches!(value, Value::Map(_)),
+        Some("array") => matches!(value, Value::List(_)),
+        Some("string") => matches!(value, Value::Text(_)),
+        Some("boolean") => matches!(value, Value::Bool(_)),
+        Some("integer") => matches!(value, Value::Integer(_)),
+        Some("number") => matches!(value, Value::Integer(_) | Value::Number(_)),
+        _ => false,
+    }
+}
+
+#[test]
+fn examples_and_demos_fit_the_schema_and_mistakes_do_not() {
+    let schema = schema::schema(muster_models::REGISTRY);
+    let examples = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples")).unwrap();
+    let examples = examples
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"));
+    let texts: Vec<String> = examples.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let demos =
+        library::FILES.iter().filter(|(name, _)| name.starts_with("demos/")).map(|(_, text)| (*text).to_owned());
+    for text in texts.into_iter().chain(demos) {
+        assert!(fits(&yaml::parse(&text, 0).unwrap(), &schema), "{text}");
+    }
+    for text in [
+        "{wrold: {}}",
+        "{run: {for_s: -1}}",
+        "{world: {gravity_mps2: 9.8}}",
+        "{robots: [{name: r, motion: {kind: submarine}}]}",
+        "{robots: [{name: r, driver: {kind: waypoints, points: []}}]}",
+        "{robots: [{name: r, sensors: {imu: {kind: imu, modifiers: [{kind: delay, delays_ms: 3}]}}}]}",
+        "{expect: [{that: arives}]}",
+    ] {
+        assert!(!fits(&yaml::parse(text, 0).unwrap(), &schema), "{text}");
+    }
+}

@@ -103,7 +103,7 @@ impl Vehicle {
     fn held(self) -> Self {
         let Self { up: [ux, uy, uz], bias: [bx, by, bz], slow: [sx, sy], integral: [ix, iy, iz] } = self;
         let norm_squared = wide(ux >> 1, ux >> 1) + wide(uy >> 1, uy >> 1) + wide(uz >> 1, uz >> 1);
-        let is_unit = (norm_squared >= 1 << 57) & (norm_squared < 9 << 55);
+        let is_unit = (1_i64 << 57..9_i64 << 55).contains(&norm_squared);
         let or = |value: i32, level: i32| if is_unit { value } else { level };
         Self {
             up: [or(ux, 0), or(uy, 0), or(uz, ONE_Q30)],

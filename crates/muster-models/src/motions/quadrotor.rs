@@ -31,7 +31,7 @@ use muster_core::contact::Mobility;
 use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body};
 use muster_core::math;
 use muster_core::spec::Spec;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 muster_core::choice! {
     /// What the rotors do when a robot starts.
@@ -99,6 +99,7 @@ const COLUMNS: usize = ROTORS + 4;
 pub struct Quadrotor {
     spec: QuadrotorSpec,
     constants: Constants,
+    keeps: OnceLock<Keeps>,
 }
 
 /// What the kernel needs of the specification. Forces are divided by mass throughout, and torques by inertia.
@@ -125,6 +126,14 @@ struct Step {
     keep_down: f64,
 }
 
+/// What is left of deviations of rotors from their commands after half a tick, for ticks of one length.
+#[derive(Debug, Clone, Copy)]
+struct Keeps {
+    dt: f64,
+    up: f64,
+    down: f64,
+}
+
 /// What the rotors do to the body, divided by mass and inertia.
 #[derive(Debug, Clone, Copy)]
 struct Wrench {
@@ -148,7 +157,15 @@ impl Quadrotor {
             rotor_drag: spec.rotor_drag_kg * per_mass,
             body_drag: spec.body_drag_kgpm * per_mass,
         };
-        Self { spec, constants }
+        Self { spec, constants, keeps: OnceLock::new() }
+    }
+
+    /// All ticks of a motion are of one length as a rule, so exponentials are computed once.
+    fn keeps(&self, dt: f64) -> Keeps {
+        let after = |time_s: f64| math::exp(-0.5 * dt / time_s);
+        let new = || Keeps { dt, up: after(self.spec.rotor_up_s), down: after(self.spec.rotor_down_s) };
+        let kept = *self.keeps.get_or_init(new);
+        if kept.dt == dt { kept } else { new() }
     }
 
     /// The rotor speed that carries the weight under this gravity, not above the rotors' limit.
@@ -189,17 +206,14 @@ impl Motion for Quadrotor {
 
     fn advance(&self, columns: &mut [Column], lanes: usize, tick: &Tick<'_>) {
         let Some(columns) = columns.first_chunk_mut() else { return };
-        let step = Step {
-            dt: tick.dt_s,
-            gravity: tick.environment.gravity_mps2,
-            keep_up: math::exp(-0.5 * tick.dt_s / self.spec.rotor_up_s),
-            keep_down: math::exp(-0.5 * tick.dt_s / self.spec.rotor_down_s),
-        };
+        let keeps = self.keeps(tick.dt_s);
+        let step =
+            Step { dt: tick.dt_s, gravity: tick.environment.gravity_mps2, keep_up: keeps.up, keep_down: keeps.down };
         let lanes = lanes.next_multiple_of(LANE_STEP).min(LANES);
-        let constants = self.constants;
+        let constants = &self.constants;
         tick.simd.run(
             #[inline(always)]
-            || kernel(columns, lanes, &constants, &step),
+            || kernel(columns, lanes, constants, &step),
         );
     }
 

@@ -145,8 +145,8 @@ impl Errors {
         (streams, index): (&[u64; LANES], u64),
         lanes: usize,
     ) {
-        for lane in 0..lanes {
-            let stream = stream(streams[lane]);
+        for (lane, &key) in streams.iter().enumerate().take(lanes) {
+            let stream = stream(key);
             let normals = |draw: u32| {
                 let [x, y, z, _] = stream.normals(index, draw);
                 DVec3::new(x, y, z)

@@ -476,14 +476,41 @@ fn check_overrides(overrides: &Node, names: &[String], path: &str, problems: &mu
     }
 }
 
-/// A robot's text laid over the library file its `kind` names.
+/// A robot's text laid over the library file its `kind` names; that file may name a kind of its own.
 fn with_library(files: &mut Files, robot: &Node, path: &str, problems: &mut Problems) -> Option<Node> {
+    based_on(files, robot, path, KIND_CHAIN_MAX, problems)
+}
+
+/// The keys of a shape of which one must be written.
+const OUTLINES: [&str; 3] = ["sphere_radius_m", "box_size_m", "none"];
+
+/// How many robot files may build on each other.
+const KIND_CHAIN_MAX: usize = 16;
+
+fn based_on(files: &mut Files, robot: &Node, path: &str, left: usize, problems: &mut Problems) -> Option<Node> {
     let Some(kind) = robot.get("kind") else { return Some(robot.clone()) };
     let Some(name) = kind.text() else { return Some(robot.clone()) };
     let short = !name.ends_with(".yaml");
     let file = if short { format!("robots/{name}.yaml") } else { name.to_owned() };
     match files.load_from(&file, kind.place) {
-        Ok(base) => Some(merge(base, robot.clone())),
+        Ok(base) if left == 0 => {
+            let expected = format!("at most {KIND_CHAIN_MAX} robot files that build on each other");
+            problems.error(base.get("kind").map_or(kind.place, |kind| kind.place), path, "more", expected);
+            None
+        }
+        Ok(base) => {
+            let mut base = based_on(files, &base, path, left - 1, problems)?;
+            // what it is called is the robot's own business, and one outline replaces another
+            base.take("kind");
+            let outlined = robot.get("shape").is_some_and(|over| OUTLINES.iter().any(|key| over.get(key).is_some()));
+            if let Some(mut shape) = base.take("shape") {
+                if outlined {
+                    OUTLINES.iter().for_each(|key| _ = shape.take(key));
+                }
+                base.set("shape", shape);
+            }
+            Some(merge(base, robot.clone()))
+        }
         Err(found) => {
             for problem in found {
                 let place = if problem.place.line == 0 { kind.place } else { problem.place };

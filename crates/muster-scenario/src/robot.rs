@@ -112,7 +112,9 @@ impl RobotBuilder {
         reading: &mut Reading<'_>,
     ) -> Option<Blueprint> {
         let frames = self.frames(text, place, reading);
-        let (motion_kind, motion, rate) = self.motion(text, reading)?;
+        // a wrong motion does not hide what is wrong with drivers and sensors
+        let motion = self.motion(text, reading);
+        let rate = motion.as_ref().map(|(_, _, rate)| *rate).or_else(|| Rate::from_hz(Rate::MAX_HZ))?;
         let roles = [("driver", &text.driver), ("controller", &text.controller)];
         let drivers: Vec<Option<DriverSlot>> = roles
             .into_iter()
@@ -129,6 +131,7 @@ impl RobotBuilder {
             let path = below(&reading.path, "shape");
             reading.problems.error(place, &path, "several shapes", expected);
         });
+        let (motion_kind, motion, rate) = motion?;
         let blueprint = Blueprint {
             kind: text.kind.clone().unwrap_or_else(|| motion_kind.to_owned()),
             motion_kind,

@@ -457,6 +457,8 @@ spec! {
         at_s: Option<f64>, in 0.0..=1e9;
         /// Holds: from when on it must always hold.
         from_s: Option<f64>, in 0.0..=1e9;
+        /// How often what must always hold is judged.
+        every_ms: f64 = 20.0, in 0.001..=1e6;
         /// Holds: the expression, for example `scout0.position_m[2] > 1`.
         expression: Option<String>;
     }

@@ -1,26 +1,28 @@
 //! The judge: watches a run and tells what was expected and did not happen, with the time and the values.
 //!
-//! Conditions that must always hold are judged every 20 ms of simulated time, others at the time they name; contacts
-//! at the tick they begin. Judging never changes results.
+//! Conditions that must always hold are judged every `every_ms` of simulated time (20 ms if not said), others at the time
+//! they name, contacts at the tick they begin; distances also between two instants, along straight lines. Verdicts depend
+//! on simulated time alone, never on windows, and judging never changes results.
 
 use glam::DVec3;
 use muster_core::Other;
 use muster_core::expression::{Argument, Expression};
 use muster_core::grid::Grid;
+use muster_core::node::Place;
 use muster_core::time::SimTime;
 use muster_core::world::World;
 use muster_models::drivers::status;
 use muster_scenario::build::matches;
 use muster_scenario::text::{ExpectText, That};
-
-/// How often conditions that must always hold are judged.
-const EVERY: SimTime = SimTime::from_ns(20_000_000);
+use std::collections::BTreeMap;
 
 /// Something expected that did not happen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     /// Which expectation, counted from 0.
     pub expectation: usize,
+    /// The line it is written in; 0 if unknown.
+    pub line: u32,
     /// When.
     pub time: SimTime,
     /// What happened instead.
@@ -29,7 +31,8 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "expect[{}] failed at {:.3} s: {}", self.expectation, self.time.s(), self.what)
+        let line = if self.line > 0 { format!(" (line {})", self.line) } else { String::new() };
+        write!(f, "expect[{}]{line} failed at {:.3} s: {}", self.expectation, self.time.s(), self.what)
     }
 }
 
@@ -40,7 +43,11 @@ struct Case {
     /// Judged once, at this time; `None`: judged always, from `from` on.
     at: Option<SimTime>,
     from: SimTime,
+    every: SimTime,
+    line: u32,
     settled: bool,
+    /// Where the robots were when distances were judged last, by roster number.
+    before: BTreeMap<u32, DVec3>,
 }
 
 /// Watches a run.
@@ -56,8 +63,8 @@ pub struct Judge {
 
 impl Judge {
     /// Watches for these expectations in a run that ends at `end`.
-    pub fn new<'a>(expectations: impl Iterator<Item = &'a ExpectText>, end: SimTime) -> Self {
-        let case = |text: &ExpectText| {
+    pub fn new<'a>(expectations: impl Iterator<Item = &'a (ExpectText, Place)>, end: SimTime) -> Self {
+        let case = |(text, place): &(ExpectText, Place)| {
             let time = |seconds: Option<f64>| seconds.map(SimTime::from_s);
             let at = match text.that {
                 That::Arrived => Some(time(text.within_s).unwrap_or(end)),
@@ -69,7 +76,10 @@ impl Judge {
                 expression: text.expression.as_deref().and_then(|text| Expression::parse(text).ok()),
                 at,
                 from: time(text.from_s).unwrap_or_default(),
+                every: SimTime::from_s(text.every_ms * 1e-3),
+                line: place.line,
                 settled: false,
+                before: BTreeMap::new(),
                 text: text.clone(),
             }
         };
@@ -84,12 +94,13 @@ impl Judge {
 
     /// The next time at which something must be judged.
     pub fn next_time(&self, now: SimTime) -> SimTime {
-        let lattice = SimTime::from_ns((now.ns() / EVERY.ns() + 1) * EVERY.ns());
+        let next = |case: &Case| SimTime::from_ns((now.ns() / case.every.ns() + 1) * case.every.ns());
         let time = |case: &Case| match (case.settled, case.at, case.text.that) {
             (true, ..) => None,
+            (false, Some(at), That::Arrived) => Some(next(case).min(at)).filter(|&at| at > now),
             (false, Some(at), _) => Some(at).filter(|&at| at > now),
             (false, None, That::NoContact) => None,
-            (false, None, _) => Some(lattice),
+            (false, None, _) => Some(next(case)),
         };
         self.cases.iter().filter_map(time).min().unwrap_or(SimTime::NEVER)
     }
@@ -122,8 +133,9 @@ impl Judge {
     pub fn watch(&mut self, world: &World) {
         let now = world.time();
         for number in 0..self.cases.len() {
-            let case = &self.cases[number];
-            if case.settled {
+            let case = &mut self.cases[number];
+            let on_time = now.ns().is_multiple_of(case.every.ns()) || case.at == Some(now);
+            if case.settled || (!on_time && case.text.that != That::NoContact) {
                 continue;
             }
             let verdict = match (case.text.that, case.at) {
@@ -143,8 +155,8 @@ impl Judge {
                     self.measured.extend(world.number(path).map(|value| (path.to_owned(), value)));
                     value(world, &case.text).map(|what| (now, what))
                 }
-                (That::MinDistance, _) if now.ns().is_multiple_of(EVERY.ns()) => {
-                    too_near(world, &case.text, &mut self.grid).map(|what| (now, what))
+                (That::MinDistance, _) => {
+                    too_near(world, &case.text, &mut case.before, &mut self.grid).map(|what| (now, what))
                 }
                 (That::Holds, _) if now >= case.from => {
                     case.expression.as_ref().and_then(|expression| untrue(world, expression)).map(|what| (now, what))
@@ -153,7 +165,8 @@ impl Judge {
             };
             let once = self.cases[number].at.is_some_and(|at| now >= at);
             self.cases[number].settled |= once || verdict.is_some();
-            self.failures.extend(verdict.map(|(time, what)| Failure { expectation: number, time, what }));
+            let line = self.cases[number].line;
+            self.failures.extend(verdict.map(|(time, what)| Failure { expectation: number, line, time, what }));
         }
     }
 }
@@ -172,7 +185,11 @@ fn not_arrived(world: &World, text: &ExpectText) -> Option<String> {
     match waiting.as_slice() {
         [] => None,
         [first, rest @ ..] => {
-            let others = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            let others = match rest.len() {
+                0 => String::new(),
+                1..=9 => format!(", {}", rest.join(", ")),
+                more => format!(", {} and {} more", rest[..9].join(", "), more - 9),
+            };
             Some(format!("{first}{others} not arrived; {first} is at {:.3?} m", position(first)))
         }
     }
@@ -185,27 +202,53 @@ fn contact(world: &World, text: &ExpectText) -> Option<(SimTime, String)> {
         Other::Robot(number) => name(number).to_owned(),
         Other::Obstacle(index) => world.model().environment.obstacles[index as usize].name.clone(),
     };
-    let position = world.property(&format!("{}.position_m", name(event.robot))).unwrap_or_default();
-    Some((event.time, format!("{} touched {other} near {position:.3?} m", name(event.robot))))
+    Some((event.time, format!("{} touched {other}", name(event.robot))))
 }
 
-fn too_near(world: &World, text: &ExpectText, grid: &mut Grid) -> Option<String> {
+/// A robot on its straight way from one judged instant to the next.
+struct Way<'a> {
+    name: &'a str,
+    from_m: DVec3,
+    to_m: DVec3,
+}
+
+impl Way<'_> {
+    /// The least distance to another on the way.
+    fn nearest_m(&self, other: &Way<'_>) -> f64 {
+        let (start, end) = (self.from_m - other.from_m, self.to_m - other.to_m);
+        let change = end - start;
+        let when = (-start.dot(change) / change.length_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        (start + change * when).length()
+    }
+}
+
+fn too_near(world: &World, text: &ExpectText, before: &mut BTreeMap<u32, DVec3>, grid: &mut Grid) -> Option<String> {
     let least = text.at_least_m?;
-    let robots = world.robots().filter(|robot| matches(pattern(text), &robot.name));
-    let placed: Vec<(&str, DVec3)> =
-        robots.filter_map(|robot| Some((robot.name.as_str(), world.pose(&robot.name)?.position_m))).collect();
-    grid.rebuild(least.max(0.1), placed.iter().map(|(_, position)| *position));
+    let mut longest_m = 0.0_f64;
+    let mut ways: Vec<Way<'_>> = Vec::new();
+    for (number, robot) in world.roster().filter(|(_, robot)| matches(pattern(text), &robot.name)) {
+        let to_m = world.pose(&robot.name)?.position_m;
+        let from_m = before.insert(number, to_m).unwrap_or(to_m);
+        longest_m = longest_m.max((to_m - from_m).length());
+        ways.push(Way { name: &robot.name, from_m, to_m });
+    }
+    // two robots that were nearer on the way are at most their ways further apart now
+    let reach_m = least + 2.0 * longest_m;
+    grid.rebuild(reach_m.max(0.1), ways.iter().map(|way| way.to_m));
     let mut worst: Option<(f64, u32, usize)> = None;
-    for (index, (_, position)) in placed.iter().enumerate() {
-        grid.within(*position, least, |other, there| {
-            let distance = (there - *position).length();
-            if (other as usize) < index && distance < least && worst.is_none_or(|(old, ..)| distance < old) {
-                worst = Some((distance, other, index));
+    for (index, way) in ways.iter().enumerate() {
+        grid.within(way.to_m, reach_m, |other, _| {
+            if (other as usize) < index {
+                let distance = way.nearest_m(&ways[other as usize]);
+                if distance < least && worst.is_none_or(|(old, ..)| distance < old) {
+                    worst = Some((distance, other, index));
+                }
             }
         });
     }
     worst.map(|(distance, a, b)| {
-        format!("{} and {} are {distance:.3} m apart, expected at least {least} m", placed[a as usize].0, placed[b].0)
+        let (a, b) = (ways[a as usize].name, ways[b].name);
+        format!("{a} and {b} came within {distance:.3} m, expected at least {least} m")
     })
 }
 
@@ -228,6 +271,7 @@ fn value(world: &World, text: &ExpectText) -> Option<String> {
 
 /// Why an expression does not hold, or `None` if it does.
 fn untrue(world: &World, expression: &Expression) -> Option<String> {
+    let mut shown: Vec<String> = Vec::new();
     let outcome = expression.eval(
         &mut |path| match path {
             "time_s" => Some(world.time().s()),
@@ -235,7 +279,9 @@ fn untrue(world: &World, expression: &Expression) -> Option<String> {
         },
         &mut |name, arguments| match (name, arguments) {
             ("distance", [Argument::Path(a), Argument::Path(b)]) => {
-                Some((world.pose(a)?.position_m - world.pose(b)?.position_m).length())
+                let distance = (world.pose(a)?.position_m - world.pose(b)?.position_m).length();
+                shown.push(format!("distance({a}, {b}) = {distance:.4}"));
+                Some(distance)
             }
             _ => None,
         },
@@ -244,10 +290,10 @@ fn untrue(world: &World, expression: &Expression) -> Option<String> {
         Ok(value) if value != 0.0 && !value.is_nan() => None,
         Err(error) => Some(format!("{expression} has no value: {error}")),
         Ok(_) => {
-            let shown = expression.variables().into_iter().filter_map(|path| {
+            let values = expression.variables().into_iter().filter_map(|path| {
                 Some(format!("{path} = {}", if path == "time_s" { world.time().s() } else { world.number(path)? }))
             });
-            let shown: Vec<String> = shown.collect();
+            shown.extend(values);
             Some(format!("{expression} does not hold ({})", shown.join(", ")))
         }
     }

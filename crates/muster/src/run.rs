@@ -116,7 +116,7 @@ pub fn run(
 ) -> (Report, Ended) {
     let start = sim.world().time();
     let end = start + options.span;
-    let mut judge = Judge::new(sim.scenario().expect.iter().map(|(text, _)| text), end);
+    let mut judge = Judge::new(sim.scenario().expect.iter(), end);
     let mut runner = Runner {
         start_ns: sim.clock().now_ns(),
         pacer: options.rtf.map(|rtf| Pacer::new(sim.clock(), start, rtf)),

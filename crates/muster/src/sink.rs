@@ -5,7 +5,7 @@ use muster_core::exec::{Background, Inline, Job};
 use muster_core::lanes::Quantity;
 use muster_core::snapshot::Snapshot;
 use muster_core::time::{Rate, SimTime, Ticker};
-use muster_core::world::{Heard, World};
+use muster_core::world::{Heard, HeardSample, World};
 use muster_exec::Worker;
 use muster_scenario::build::matches;
 use muster_scenario::text::Async;
@@ -24,7 +24,7 @@ pub trait Sink: Send {
         false
     }
 
-    /// Takes what became visible during a window: what all sinks together asked for.
+    /// Takes what became visible during a window.
     fn take(&mut self, batch: &Batch);
 }
 
@@ -33,12 +33,50 @@ pub trait Sink: Send {
 pub struct Batch {
     /// End of the window.
     pub time: SimTime,
-    /// Samples, in order of stamp, robot and sensor.
-    pub heard: Heard,
-    /// The states of all robots, when they are due.
-    pub states: Option<Arc<Snapshot>>,
     /// Who is who.
     pub directory: Arc<Directory>,
+    heard: Heard,
+    states: Option<Arc<Snapshot>>,
+    /// What the sink that reads this asked for.
+    interest: Arc<Interest>,
+}
+
+impl Batch {
+    /// The samples the sink asked for, in order of stamp, robot and sensor.
+    pub fn samples(&self) -> impl Iterator<Item = HeardSample<'_>> {
+        self.heard.iter().filter(|sample| self.interest.hears(sample.robot, sample.sensor))
+    }
+
+    /// The states of all robots, if the sink asked for them and they are due.
+    pub fn states(&self) -> Option<&Snapshot> {
+        self.states.as_deref().filter(|_| self.interest.states)
+    }
+}
+
+/// What one sink asked for: sensors by robot and number, ascending.
+#[derive(Debug, Default)]
+struct Interest {
+    sensors: Vec<(u32, u32)>,
+    states: bool,
+}
+
+impl Interest {
+    fn new(sink: &dyn Sink, directory: &Directory) -> Self {
+        let patterns = sink.sensors();
+        let wanted = |robot: &str, sensor: &str| {
+            let split = patterns.iter().filter_map(|pattern| pattern.split_once('.'));
+            split.into_iter().any(|(robots, sensors)| matches(robots, robot) && matches(sensors, sensor))
+        };
+        let sensors = directory.robots.iter().flat_map(|(&number, names)| {
+            let sensors = names.sensors.iter().enumerate().filter(|(_, (sensor, _))| wanted(&names.name, sensor));
+            sensors.map(move |(sensor, _)| (number, sensor as u32))
+        });
+        Self { sensors: sensors.collect(), states: sink.states() }
+    }
+
+    fn hears(&self, robot: u32, sensor: u32) -> bool {
+        self.sensors.binary_search(&(robot, sensor)).is_ok()
+    }
 }
 
 /// Names of robots by roster number, and of their sensors.
@@ -57,7 +95,13 @@ pub struct RobotNames {
     pub sensors: Vec<(String, &'static [Quantity])>,
 }
 
-type Sinks = Arc<Mutex<Vec<Box<dyn Sink>>>>;
+/// A sink and what it asked for.
+struct Member {
+    sink: Box<dyn Sink>,
+    interest: Arc<Interest>,
+}
+
+type Sinks = Arc<Mutex<Vec<Member>>>;
 
 /// A batch on its way.
 struct Message {
@@ -68,8 +112,9 @@ struct Message {
 impl Job for Message {
     fn run(&mut self) {
         let mut sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner);
-        for sink in sinks.iter_mut() {
-            sink.take(&self.batch);
+        for member in sinks.iter_mut() {
+            self.batch.interest = Arc::clone(&member.interest);
+            member.sink.take(&self.batch);
         }
     }
 }
@@ -111,6 +156,9 @@ impl Messenger {
 
     pub(crate) fn note_start(&mut self, world: &World) {
         self.directory = (world.generation(), Arc::new(directory(world)));
+        for member in self.sinks.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+            member.interest = Arc::new(Interest::new(&*member.sink, &self.directory.1));
+        }
     }
 
     /// Time or robots changed from outside: listens to who is there now, and publishes states from now on.
@@ -141,7 +189,8 @@ impl Messenger {
             self.rewind(world);
         }
         self.any = true;
-        self.sinks.lock().unwrap_or_else(PoisonError::into_inner).push(sink);
+        let interest = Arc::new(Interest::new(&*sink, &self.directory.1));
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner).push(Member { sink, interest });
         Ok(())
     }
 

@@ -53,8 +53,8 @@ impl Sink for Everything {
     fn take(&mut self, batch: &Batch) {
         let open = self.door.open.lock().unwrap();
         drop(self.door.moved.wait_timeout_while(open, Duration::from_millis(3), |open| !*open).unwrap());
-        let robots = batch.states.as_ref().map_or(0, |states| states.robots.len());
-        self.door.taken.fetch_add((batch.heard.iter().count() + robots) as u64, Ordering::Relaxed);
+        let robots = batch.states().map_or(0, |states| states.robots.len());
+        self.door.taken.fetch_add((batch.samples().count() + robots) as u64, Ordering::Relaxed);
     }
 }
 

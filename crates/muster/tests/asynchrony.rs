@@ -184,7 +184,7 @@ impl Sink for States {
     }
 
     fn take(&mut self, batch: &Batch) {
-        let Some(states) = &batch.states else { return };
+        let Some(states) = batch.states() else { return };
         assert_eq!(states.time, batch.time);
         self.count.fetch_add(states.robots.len(), Ordering::Relaxed);
         self.threads.lock().unwrap().push(std::thread::current().name().unwrap_or_default().to_owned());

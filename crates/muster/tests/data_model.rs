@@ -62,7 +62,7 @@ impl Sink for Ear {
             let names = &batch.directory.robots[&robot];
             format!("{}.{}", names.name, names.sensors[sensor as usize].0)
         };
-        let own = batch.heard.iter().filter(|sample| name(sample.robot, sample.sensor) == self.0);
+        let own = batch.samples().filter(|sample| name(sample.robot, sample.sensor) == self.0);
         self.1.lock().unwrap().extend(own.map(|sample| (sample.stamp.s(), sample.values[0])));
     }
 }

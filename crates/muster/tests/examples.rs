@@ -15,7 +15,7 @@ fn every_example_passes_its_expectations() {
         let mut sim = Simulation::load(&file, &Setup::default()).unwrap_or_else(|error| panic!("{error}"));
         assert!(!sim.scenario().expect.is_empty(), "{file} expects nothing");
         let end = SimTime::from_s(sim.scenario().run.for_s);
-        let mut judge = Judge::new(sim.scenario().expect.iter().map(|(text, _)| text), end);
+        let mut judge = Judge::new(sim.scenario().expect.iter(), end);
         while sim.world().time() < end {
             let until = judge.next_time(sim.world().time()).min(end);
             sim.walk_window(until);

@@ -296,7 +296,7 @@ fn examples_hold_what_they_expect() {
         let path = format!("{}/../../examples/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
         let mut sim = Simulation::load(&path, &Setup::default()).unwrap_or_else(|error| panic!("{error}"));
         let end = SimTime::from_s(sim.scenario().run.for_s);
-        let mut judge = Judge::new(sim.scenario().expect.iter().map(|(text, _)| text), end);
+        let mut judge = Judge::new(sim.scenario().expect.iter(), end);
         assert!(!judge.is_empty());
         while sim.world().time() < end {
             sim.walk_window(end.min(judge.next_time(sim.world().time())));

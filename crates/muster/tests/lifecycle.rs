@@ -557,8 +557,8 @@ impl Sink for Listener {
     }
 
     fn take(&mut self, batch: &Batch) {
-        let samples = batch.heard.iter().count() as u64;
-        self.0.lock().unwrap().push((samples, u64::from(batch.states.is_some())));
+        let samples = batch.samples().count() as u64;
+        self.0.lock().unwrap().push((samples, u64::from(batch.states().is_some())));
     }
 }
 
@@ -634,7 +634,7 @@ impl Sink for Log {
 
     fn take(&mut self, batch: &Batch) {
         let mut log = self.0.lock().unwrap();
-        for sample in batch.heard.iter() {
+        for sample in batch.samples() {
             let name = batch.directory.robots[&sample.robot].name.clone();
             let values = sample.values.iter().map(|value| value.to_bits()).collect();
             log.push((name, sample.sensor, sample.stamp.ns(), sample.index, values));

@@ -29,7 +29,7 @@ impl Sink for Ear {
 
     fn take(&mut self, batch: &Batch) {
         let mut all = self.1.lock().unwrap();
-        for sample in batch.heard.iter() {
+        for sample in batch.samples() {
             let names = &batch.directory.robots[&sample.robot];
             let name = format!("{}.{}", names.name, names.sensors[sample.sensor as usize].0);
             all.entry(name).or_default().push((sample.stamp.s(), sample.values.to_vec()));

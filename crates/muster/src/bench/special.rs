@@ -155,12 +155,12 @@ impl Sink for Encoder {
     fn take(&mut self, batch: &Batch) {
         use std::io::Write;
         self.bytes.clear();
-        for seen in batch.states.iter().flat_map(|states| &states.robots) {
+        for seen in batch.states().into_iter().flat_map(|states| &states.robots) {
             let (p, q) = (seen.position_m, seen.orientation);
             _ = write!(self.bytes, "{} {} {} {} {} {} {} {};", seen.robot, p.x, p.y, p.z, q.x, q.y, q.z, q.w);
             self.count += 1;
         }
-        for sample in batch.heard.iter() {
+        for sample in batch.samples() {
             _ = write!(self.bytes, "{} {} {} {:?};", sample.robot, sample.sensor, sample.stamp.ns(), sample.values);
             self.count += 1;
         }

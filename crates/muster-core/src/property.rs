@@ -278,6 +278,12 @@ impl World {
             return shown(vec![p.x, p.y, p.z, q.x, q.y, q.z, q.w], false, Slot::Computed);
         }
         let sensor = robot.cohort.blueprint.sensors.iter().position(|slot| slot.name == property)?;
+        let columns = &robot.cohort.layout.sensors[sensor];
+        if columns.local {
+            let sample = &chunk.real[columns.sample.0..columns.sample.1];
+            let values = sample.iter().map(|column| column[lane]).collect();
+            return shown(values, false, Slot::Column(number, Bank::Real, columns.sample.0));
+        }
         let slot = *robot.slots.get(sensor)?;
         let posted = self.state().board.sample(slot);
         shown(posted.values.to_vec(), false, Slot::Board(slot))

@@ -100,7 +100,11 @@ impl Schema {
 }
 
 fn limits(min: f64, max: f64) -> String {
-    match (min.is_finite(), max.is_finite()) {
+    // numbers beyond these are no limits anybody would run into
+    let (low, high) = (min.abs() < 1e15, max.abs() < 1e15);
+    let min = if min.abs() < 1e-15 { 0.0 } else { min };
+    match (low, high) {
+        (true, true) if min == max => format!(": {min}"),
         (true, true) => format!(" from {min} to {max}"),
         (true, false) => format!(" of at least {min}"),
         (false, true) => format!(" of at most {max}"),

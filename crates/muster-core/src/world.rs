@@ -5,7 +5,7 @@ use crate::command::{Action, Command};
 use crate::component::{Pose, Sample, Sense};
 use crate::couple::{Coupling, Solids};
 use crate::exec::{Background, Clock, Executor};
-use crate::lanes::{LANES, body};
+use crate::lanes::{LANES, body, setpoint};
 use crate::look::{self, LookItem, LookJob};
 use crate::model::{Environment, Model, robot_key};
 use crate::random;
@@ -552,6 +552,11 @@ impl World {
         let number = self.number_of(robot)?;
         if !mode.is_finite() || values.iter().any(|value| !value.is_finite()) {
             return Err(format!("found a setpoint for {robot:?} that is not finite, expected numbers"));
+        }
+        if !(0..setpoint::NAMES.len()).any(|known| known as f64 == mode) {
+            let names: Vec<String> =
+                setpoint::NAMES.iter().enumerate().map(|(at, name)| format!("{at} {name}")).collect();
+            return Err(format!("found setpoint mode {mode} for {robot:?}, expected one of {}", names.join(", ")));
         }
         if let Some((chunk, lane)) = self.state.place_of_mut(number) {
             chunk.real[body::SETPOINT_MODE][lane] = mode;

@@ -7,7 +7,7 @@ use crate::merge::merge;
 use crate::robot::{RobotBuilder, at_pose, make_modifiers};
 use crate::template::{Scope, expand};
 use crate::text::{
-    AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, WorldText,
+    AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, That, WorldText,
 };
 use glam::{DQuat, DVec3};
 use muster_core::component::{Pose, Registry, Wind};
@@ -688,6 +688,14 @@ fn check_expect(
         {
             let names = robots.iter().map(|robot| robot.name.as_str());
             problems.unknown(*place, &path, pattern, "a robot", names);
+        }
+        if let (That::Arrived, Some(pattern), Some(robots)) = (text.that, pattern, robots) {
+            let tells = |robot: &&Placement| robot.cohort.layout.variable("driver.status").is_some();
+            let silent = robots.iter().filter(|robot| matches(pattern, &robot.name)).find(|robot| !tells(robot));
+            if let Some(robot) = silent {
+                let expected = "a driver that tells when it has arrived, for example waypoints";
+                problems.error(*place, &path, format!("robot {:?} without one", robot.name), expected);
+            }
         }
         if let Some(missing) = crate::robot::missing_of(text) {
             problems.error(*place, &path, format!("no {missing}"), format!("{missing} for that: {}", text.that.word()));

@@ -32,7 +32,7 @@ pub struct Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let line = if self.line > 0 { format!(" (line {})", self.line) } else { String::new() };
-        write!(f, "expect[{}]{line} failed at {:.3} s: {}", self.expectation, self.time.s(), self.what)
+        write!(f, "expect[{}] failed at {:.3} s: {}{line}", self.expectation, self.time.s(), self.what)
     }
 }
 

@@ -127,6 +127,8 @@ pub struct Report {
     pub sensors: Vec<SensorRate>,
     /// Contacts that began.
     pub contacts: u64,
+    /// The first of them, in words.
+    pub first_contacts: Vec<String>,
     /// Robots isolated: name, time and reason.
     pub faults: Vec<String>,
     /// Commands refused.
@@ -205,8 +207,8 @@ impl Report {
             .collect();
         let machine = muster_exec::machine();
         json!({
-            "sim_time_s": self.sim_time_s,
-            "wall_time_s": self.wall_time_s,
+            "sim_time_s": (self.sim_time_s * 1e9).round() / 1e9,
+            "wall_time_s": (self.wall_time_s * 1e9).round() / 1e9,
             "rtf": rounded(self.rtf()),
             "robots": self.robots,
             "ticks": self.ticks,
@@ -222,6 +224,7 @@ impl Report {
             "phases": phases,
             "sensors": sensors,
             "contacts": self.contacts,
+            "first_contacts": self.first_contacts,
             "faults": self.faults,
             "refused_commands": self.refusals,
             "expected": self.expected,

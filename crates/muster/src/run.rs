@@ -6,6 +6,8 @@ use crate::report::{Meter, Report, sensor_rates};
 use crate::simulation::Simulation;
 use muster_core::exec::Clock;
 use muster_core::time::SimTime;
+use muster_core::world::World;
+use muster_core::{ContactEvent, Other};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -122,6 +124,7 @@ pub fn run(
         pacer: options.rtf.map(|rtf| Pacer::new(sim.clock(), start, rtf)),
         meter: Meter::default(),
         contacts: 0,
+        first_contacts: Vec::new(),
         faults: Vec::new(),
         refusals: Vec::new(),
         told_ns: 0,
@@ -152,11 +155,25 @@ pub fn run(
     (report, ended)
 }
 
+/// The report tells this many contacts.
+const CONTACTS_TOLD: usize = 100;
+
+/// A contact in words.
+pub(crate) fn told(world: &World, event: &ContactEvent) -> String {
+    let name = |number: u32| world.robot(number).map_or("a robot that is gone", |robot| robot.name.as_str());
+    let other = match event.with {
+        Other::Robot(number) => name(number),
+        Other::Obstacle(index) => &world.model().environment.obstacles[index as usize].name,
+    };
+    format!("{} touched {other} at {:.6} s", name(event.robot), event.time.s())
+}
+
 struct Runner {
     start_ns: u64,
     pacer: Option<Pacer>,
     meter: Meter,
     contacts: u64,
+    first_contacts: Vec<String>,
     faults: Vec<String>,
     refusals: Vec<String>,
     told_ns: u64,
@@ -182,6 +199,8 @@ impl Runner {
     /// Judges the window and collects what misbehaved.
     fn note(&mut self, sim: &mut Simulation, judge: &mut Judge, watcher: &mut dyn Watcher) {
         self.contacts += sim.world().contacts().len() as u64;
+        let room = CONTACTS_TOLD.saturating_sub(self.first_contacts.len());
+        self.first_contacts.extend(sim.world().contacts().iter().take(room).map(|event| told(sim.world(), event)));
         judge.watch(sim.world());
         self.tell_failures(judge, watcher);
         for fault in sim.world_mut().take_faults() {
@@ -248,6 +267,7 @@ impl Runner {
             meter: self.meter,
             sensors: sensor_rates(sim, span),
             contacts: self.contacts,
+            first_contacts: self.first_contacts,
             faults: self.faults,
             refusals: self.refusals,
             expected: judge.len(),

@@ -168,7 +168,7 @@ fn a_start_in_the_air_may_be_tilted() {
 
 #[test]
 fn a_biased_gyroscope_is_learnt_on_the_ground() {
-    let biased = "motion: {start_rotors: rest}, sensors: {imu: {gyro_bias_radps: [0.05, -0.04, 0.03], accel_bias_std_mps2: 0.3}}";
+    let biased = "motion: {start_rotors: rest}, controller: {hold_at_start: false}, sensors: {imu: {gyro_bias_radps: [0.05, -0.04, 0.03], accel_bias_std_mps2: 0.3}}";
     let text = format!("{{robots: [{{name: q, kind: quadrotor, at: {{xyz_m: [0, 0, 0.25]}}, {biased}}}]}}");
     let mut sim = simulation(&text);
     sim.run_for(2.0);

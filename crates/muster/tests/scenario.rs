@@ -100,7 +100,7 @@ fn bad_yaml_is_refused_at_its_line() {
         assert_eq!(error.problems[0].place.line, line, "{error}");
     }
     check_refused("[1, 2]", &["found a list of 2", "expected map with"]);
-    check_refused("muster: 2", &["muster: found 2, expected whole number from 1 to 1"]);
+    check_refused("muster: 2", &["muster: found 2, expected whole number: 1"]);
 }
 
 #[test]

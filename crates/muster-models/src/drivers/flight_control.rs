@@ -46,6 +46,8 @@ spec! {
         moment_ratio_m: f64 = 0.016, in 1e-5..=1.0;
         /// The speed no rotor may exceed.
         rotor_max_radps: f64 = 838.0, in 1.0..=4095.0;
+        /// Holds the place where it starts until something else is commanded; else the rotors stop.
+        hold_at_start: bool = true;
         /// How often the outer loop runs; the nearest divisor of `rate_hz` is taken.
         outer_rate_hz: f64 = 100.0, in 1.0..=2000.0;
         /// Speed asked per distance from a position setpoint.
@@ -262,6 +264,10 @@ impl Driver for FlightControl {
         let hover_mn = math::round_nearest(1e3 * self.spec.mass_kg * GRAVITY_MPS2) as i32;
         store_wanted(control.integers, lane, Setpoint { thrust_mn: hover_mn, ..Setpoint::default() });
         control.state.iter_mut().for_each(|column| column[lane] = 0.0);
+        if self.spec.hold_at_start {
+            let (place, yaw) = (home.position_m, math::yaw_from_quat(home.orientation));
+            control.command(lane, setpoint::POSITION, [place.x, place.y, place.z, yaw]);
+        }
     }
 
     fn control(&self, control: &mut Control<'_>) {

@@ -64,6 +64,9 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     let mut people = People::new(flags.quiet);
     let (report, ended) = run_simulation(&mut sim, &options, &stop, &mut people);
     people.clear();
+    if ended == Ended::Late {
+        eprintln!("error: stopped at {:.3} s: a deadline was missed (--require-rt)", report.sim_time_s);
+    }
     if !flags.quiet {
         summary(&report);
     }

@@ -95,8 +95,14 @@ fn print_spread(reports: &[(u64, Report, Ended)], passed: usize) {
         let why = report.failures.first().map_or_else(|| format!("{ended:?}"), ToString::to_string);
         say!("seed {seed}: {why}");
     }
-    let share = 100.0 * passed as f64 / reports.len().max(1) as f64;
-    say!("{passed} of {} seeds passed ({share:.1} %)", reports.len());
+    let share = |count: usize| 100.0 * count as f64 / reports.len().max(1) as f64;
+    say!("{passed} of {} seeds passed ({:.1} %)", reports.len(), share(passed));
+    let expected = reports.iter().map(|(_, report, _)| report.expected).max().unwrap_or(0);
+    for number in 0..expected {
+        let fails = |report: &Report| report.failures.iter().any(|failure| failure.expectation == number);
+        let held = reports.iter().filter(|(_, report, _)| !fails(report)).count();
+        say!("  expect[{number}] held in {held} ({:.1} %)", share(held));
+    }
     let mut columns: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (_, report, _) in reports {
         columns.entry("contacts".to_owned()).or_default().push(report.contacts as f64);

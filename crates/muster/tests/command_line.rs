@@ -1,4 +1,5 @@
 //! The `muster` command as people and scripts use it: what it prints, and which exit code it gives.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
 use serde_json::Value;
 use std::collections::BTreeSet;

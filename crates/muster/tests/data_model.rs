@@ -1,4 +1,5 @@
 //! Objects, properties, compounds, frames and components: what a robot is made of and how its parts are reached.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
 use glam::{DQuat, DVec3};
 use muster::sink::{Batch, Sink};

@@ -1,4 +1,5 @@
 //! What can be written in a scenario, and what is said when it is wrong.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
 use glam::DVec3;
 use muster::{LoadError, Setup, Simulation, library};

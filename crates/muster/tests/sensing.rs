@@ -1,4 +1,5 @@
 //! What sensors say and what modifiers do to it, seen from outside through the whole simulator.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
 use glam::DVec3;
 use muster::sink::{Batch, Sink};

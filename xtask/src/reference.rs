@@ -1,13 +1,35 @@
 //! docs/reference.md: every key of a scenario and every kind of component, from the tables that read them.
 
 use muster_core::component::Kind;
+use muster_core::lanes::Quantity;
+use muster_core::node::{Node, Problems};
 use muster_core::spec::{Field, Spec};
 use muster_models::REGISTRY;
+use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
 use muster_scenario::text::{
-    DriverText, ExpectText, MotionText, ObstacleText, RobotText, RunText, ScenarioText, SensorText, WorldText,
+    At, DriverText, ExpectText, MotionText, ObstacleText, RobotText, RunText, ScenarioText, SensorText, WorldText,
 };
 use std::fmt::Write;
 use std::path::Path;
+
+/// What holds for all blocks, in words.
+const HABITS: &str = "
+## Habits
+
+- `include: file.yaml` (or a list) in any map: the file's keys, under those written beside it. Searched beside the
+  including file, in `MUSTER_RESOURCE_PATH`, then in the built-in library.
+- `kind:` chooses. For a robot it names `robots/KIND.yaml` of the library or a file of yours, which may name a kind itself.
+  Written keys win, lists replace, `null` deletes, another `kind` replaces a whole block.
+- `{…}` in text is an expression over `i` (number in a count), `n` (the count) and `name`: `scout{i}`, `\"{10 + i}\"`.
+  Quote a value that begins with a brace.
+- `overrides: {scout3: {…}}` in a robot block changes one robot of a count, by name or number.
+- Expressions know `+ - * / % ^`, comparisons, `and or not`, `c ? a : b`, `abs min max sqrt sin cos atan2 hypot floor ceil
+  round clamp`, `pi`; in `expect` also properties by path, `time_s` and `distance(a, b)`.
+- A property is `robot.variable`, `robot.sensor.field`, `robot.driver.status`, with `[index]` for one number of several;
+  `muster inspect FILE ROBOT` lists them. Samples of sensors that look at the world are records one after another.
+- The first sample of a sensor comes one period after the start; what must always hold is judged every `every_ms`.
+- `setpoint_mode`: 0 none, 1 velocity, 2 position, 3 course, 4 direct. `status`: 0 transit, 1 arrived, 2 stopped.
+";
 
 /// Writes the reference.
 pub(crate) fn write(to: &Path) -> Result<(), String> {
@@ -19,12 +41,20 @@ pub(crate) fn text() -> String {
     let mut page = String::from(
         "# Reference\n\nMade by `cargo xtask reference` from the tables that read scenarios. Units are in the names.\n",
     );
-    let blocks: [(&str, &[Field]); 9] = [
+    page.push_str(HABITS);
+    let blocks: [(&str, &[Field]); 16] = [
         ("Scenario", ScenarioText::FIELDS),
         ("`world`", WorldText::FIELDS),
         ("`world.obstacles.NAME`", ObstacleText::FIELDS),
         ("`run`", RunText::FIELDS),
         ("A robot", RobotText::FIELDS),
+        ("`at`", At::FIELDS),
+        ("`layout`", Layout::FIELDS),
+        ("`layout.grid`", Grid::FIELDS),
+        ("`layout.line`", Line::FIELDS),
+        ("`layout.circle`", Circle::FIELDS),
+        ("`layout.sphere`", Sphere::FIELDS),
+        ("`layout.random`", Random::FIELDS),
         ("Every `motion`", MotionText::FIELDS),
         ("Every `driver` and `controller`", DriverText::FIELDS),
         ("Every sensor", SensorText::FIELDS),
@@ -37,6 +67,7 @@ pub(crate) fn text() -> String {
     family(&mut page, "Motions", REGISTRY.motions);
     family(&mut page, "Drivers and controllers", REGISTRY.drivers);
     family(&mut page, "Sensors", REGISTRY.sensors);
+    samples(&mut page);
     family(&mut page, "Modifiers", REGISTRY.modifiers);
     family(&mut page, "Winds", REGISTRY.winds);
     page
@@ -47,6 +78,20 @@ fn family<T: ?Sized>(page: &mut String, title: &str, kinds: &[Kind<T>]) {
     for kind in kinds {
         _ = writeln!(page, "\n### `{}`\n\n{}\n", kind.name, kind.doc);
         table(page, kind.fields);
+    }
+}
+
+/// What samples hold, for sensors that can be made without parameters.
+fn samples(page: &mut String) {
+    page.push_str("\n### Fields of samples\n\n| sensor | fields |\n|---|---|\n");
+    for kind in REGISTRY.sensors {
+        let Some(sensor) = (kind.build)(&Node::default(), "", &[], &mut Problems::default()) else { continue };
+        let field = |field: &Quantity| match field.len {
+            1 => format!("`{}`", field.name),
+            len => format!("`{}` ×{len}", field.name),
+        };
+        let fields: Vec<String> = sensor.fields().iter().map(field).collect();
+        _ = writeln!(page, "| `{}` | {} |", kind.name, fields.join(", "));
     }
 }
 

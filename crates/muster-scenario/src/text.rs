@@ -105,6 +105,8 @@ impl<T: Parameter> Parameter for Named<T> {
 spec! {
     /// The world around the robots.
     pub struct WorldText {
+        /// What it shows, for people.
+        about: String = String::new();
         /// Gravity in the world frame.
         gravity_mps2: [f64; 3] = [0.0, 0.0, -9.80665];
         /// Where the origin is on the earth.

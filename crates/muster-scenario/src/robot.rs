@@ -133,7 +133,7 @@ impl RobotBuilder {
         });
         let (motion_kind, motion, rate) = motion?;
         let blueprint = Blueprint {
-            kind: text.kind.clone().unwrap_or_else(|| motion_kind.to_owned()),
+            kind: text.kind.as_deref().map_or(motion_kind, file_stem).to_owned(),
             motion_kind,
             motion,
             rate,
@@ -319,6 +319,11 @@ impl RobotBuilder {
             }
         }
     }
+}
+
+/// A file's name without folder and ending.
+fn file_stem(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml")
 }
 
 fn spreads(node: &Node) -> bool {

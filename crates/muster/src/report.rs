@@ -3,6 +3,7 @@
 use crate::judge::Failure;
 use crate::pace::Late;
 use crate::simulation::Simulation;
+use muster_core::component::Sense;
 use muster_core::time::SimTime;
 use muster_core::world::{PHASES, Window};
 use serde_json::{Value, json};
@@ -154,7 +155,10 @@ pub fn sensor_rates(sim: &Simulation, span: SimTime) -> Vec<SensorRate> {
     for robot in world.robots() {
         for (index, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
             let name = format!("{}.{}", robot.cohort.blueprint.kind, slot.name);
-            let achieved_hz = world.samples(robot, index) as f64 / span.s().max(1e-9);
+            // samples of sensors that look at the world count when they become visible
+            let looks = matches!(slot.sensor.sense(), Sense::World(_));
+            let heard = if looks { span - slot.latency } else { span };
+            let achieved_hz = world.samples(robot, index) as f64 / heard.s().max(1e-9);
             match rates.iter_mut().find(|rate| rate.name == name && rate.requested_hz == slot.rate.hz()) {
                 Some(rate) => {
                     rate.count += 1;

@@ -66,7 +66,7 @@ expect:
 ";
     let error = refused(text);
     let expected: &[(u32, &str, Option<&str>)] = &[
-        (1, "world: found \"gravty_mps2\", expected a key: gravity_mps2", Some("gravity_mps2")),
+        (1, "world: found \"gravty_mps2\", expected a key: about, gravity_mps2", Some("gravity_mps2")),
         (1, "world.wind.gusts: found \"drydn\", expected a wind", Some("dryden")),
         (2, "run: found \"sed\", expected a key", Some("seed")),
         (2, "run.for_s: found -3, expected number from 0", None),

@@ -1,19 +1,22 @@
 //! The world: a model, a state, and the walk of a window. It owns no thread and no clock; it is handed both.
 
+mod commands;
+mod index;
+
 use crate::chunk::{ContactEvent, Fault, Spoken, Surroundings, attempt};
-use crate::command::{Action, Command};
-use crate::component::{Pose, Sample, Sense};
+use crate::command::Command;
+use crate::component::{Pose, Sample};
 use crate::couple::{Coupling, Solids};
 use crate::exec::{Background, Clock, Executor};
-use crate::lanes::{LANES, body, setpoint};
+use crate::lanes::{LANES, body};
 use crate::look::{self, LookItem, LookJob};
 use crate::model::{Environment, Model, robot_key};
 use crate::random;
 use crate::simd::Simd;
 use crate::snapshot::{Obstacles, Seen, Snapshot};
-use crate::state::{Around, PlaceError, Robot, State};
+use crate::state::{PlaceError, Robot, State};
 use crate::time::{Rate, SimTime, Ticker};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -518,222 +521,6 @@ impl World {
     /// Remembers what a window's life costs, to decide whether threads pay.
     fn note_cost(&mut self, live_ns: u64) {
         self.live_ns += (live_ns as f64 - self.live_ns) * 0.1;
-    }
-
-    fn apply(&mut self, action: Action) {
-        let outcome = match action {
-            Action::Setpoint { robot, mode, values } => self.set_setpoint(&robot, mode, values),
-            Action::Set { path, values } => {
-                self.coupling.invalidate();
-                self.set_property(&path, &values).map_err(|error| error.to_string())
-            }
-            Action::AddProperty { path, values } => {
-                self.add_property(&path, &values).map_err(|error| error.to_string())
-            }
-            Action::Teleport { robot, pose } => self.teleport(&robot, pose),
-            Action::Spawn(placement) => self.spawn(&placement).map_err(|error| error.to_string()),
-            Action::Delete { robot } => self.delete(&robot),
-            Action::Retool { robot, cohort } => self.retool(&robot, &cohort),
-        };
-        if let Err(refusal) = outcome {
-            self.refused.push(refusal);
-        }
-    }
-
-    fn number_of(&self, robot: &str) -> Result<u32, String> {
-        let names = self.state.roster.by_name.keys().map(String::as_str);
-        self.state.roster.by_name.get(robot).copied().ok_or_else(|| match crate::node::nearest(robot, names) {
-            Some(name) => format!("found no robot {robot:?} (did you mean {name:?}?)"),
-            None => format!("found no robot {robot:?}"),
-        })
-    }
-
-    fn set_setpoint(&mut self, robot: &str, mode: f64, values: [f64; 4]) -> Result<(), String> {
-        let number = self.number_of(robot)?;
-        if !mode.is_finite() || values.iter().any(|value| !value.is_finite()) {
-            return Err(format!("found a setpoint for {robot:?} that is not finite, expected numbers"));
-        }
-        if !(0..setpoint::NAMES.len()).any(|known| known as f64 == mode) {
-            let names: Vec<String> =
-                setpoint::NAMES.iter().enumerate().map(|(at, name)| format!("{at} {name}")).collect();
-            return Err(format!("found setpoint mode {mode} for {robot:?}, expected one of {}", names.join(", ")));
-        }
-        if let Some((chunk, lane)) = self.state.place_of_mut(number) {
-            chunk.real[body::SETPOINT_MODE][lane] = mode;
-            for (offset, value) in values.into_iter().enumerate() {
-                chunk.real[body::SETPOINT + offset][lane] = value;
-            }
-        }
-        Ok(())
-    }
-
-    fn teleport(&mut self, robot: &str, pose: Pose) -> Result<(), String> {
-        let number = self.number_of(robot)?;
-        self.state.teleport(number, pose);
-        self.coupling.invalidate();
-        Ok(())
-    }
-
-    fn spawn(&mut self, placement: &crate::model::Placement) -> Result<(), PlaceError> {
-        let key = robot_key(&placement.name, self.state.roster.spawned + 1);
-        let number = self.state.add(placement, key, &self.model)?;
-        self.state.roster.spawned += 1;
-        self.stale = true;
-        if let Err(error) = self.state.wire(number, self.model.seed) {
-            self.state.remove(number);
-            return Err(error);
-        }
-        self.start(number);
-        Ok(())
-    }
-
-    fn delete(&mut self, robot: &str) -> Result<(), String> {
-        let number = self.number_of(robot)?;
-        self.state.remove(number);
-        self.stale = true;
-        Ok(())
-    }
-
-    fn retool(&mut self, robot: &str, cohort: &Arc<crate::model::Cohort>) -> Result<(), String> {
-        let number = self.number_of(robot)?;
-        self.stale = true;
-        let carried = self.state.retool(number, cohort, self.model.seed);
-        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
-        // what is new starts where the robot is; what was there goes on as it was
-        self.start(number);
-        if let Some(carried) = carried {
-            self.state.carry(number, &carried);
-        }
-        Ok(())
-    }
-
-    fn start(&mut self, number: u32) {
-        let around = Around {
-            environment: &self.environment,
-            simd: self.options.simd,
-            logic_after_physics: self.model.logic_after_physics,
-        };
-        self.state.start(number, &around);
-    }
-
-    /// Derives everything that follows from who exists: orders, schedules, wires.
-    fn reindex(&mut self) {
-        self.stale = false;
-        self.spare_jobs.clear();
-        self.contacts.reserve(self.state.roster.order.len());
-        self.generation += 1;
-        self.coupling.invalidate();
-        let now = self.state.time;
-        for (dense, &number) in self.state.roster.order.iter().enumerate() {
-            let Some(robot) = self.state.roster.robots[number as usize].as_ref() else { continue };
-            let (chunk, lane) = (robot.chunk, robot.lane as usize);
-            if let Some(Some(chunk)) = self.state.chunks.get_mut(chunk as usize) {
-                chunk.dense[lane] = dense as u32;
-            }
-        }
-        self.schedule_looks(now);
-        self.wire_all();
-        self.find_publics(now);
-        self.prick_ears();
-    }
-
-    /// Derives who is heard; forgets those who are gone.
-    fn prick_ears(&mut self) {
-        self.listeners.clear();
-        self.state.chunks.iter_mut().flatten().for_each(|chunk| chunk.listened.fill(0));
-        if self.ears.is_empty() {
-            return;
-        }
-        let numbers: BTreeMap<u64, u32> = self.roster().map(|(number, robot)| (robot.key, number)).collect();
-        self.ears.retain(|(key, _)| numbers.contains_key(key));
-        let ears = std::mem::take(&mut self.ears);
-        for (key, name) in &ears {
-            self.hear(numbers[key], name);
-        }
-        self.ears = ears;
-    }
-
-    /// Marks a sensor as heard; false if there is no such sensor.
-    fn hear(&mut self, number: u32, name: &str) -> bool {
-        let Some(robot) = self.state.roster.get(number) else { return false };
-        let sensors = &robot.cohort.blueprint.sensors;
-        let Some(at) = sensors.iter().position(|slot| slot.name == name) else { return false };
-        match sensors[at].sensor.sense() {
-            Sense::World(_) => {
-                self.listeners.push((number, at as u32, robot.slots[at]));
-            }
-            Sense::Own(_) => {
-                if let Some((chunk, lane)) = self.state.place_of_mut(number) {
-                    chunk.listened[at] |= 1 << lane;
-                }
-            }
-        }
-        true
-    }
-
-    fn schedule_looks(&mut self, now: SimTime) {
-        self.looks.clear();
-        self.radii_m.clear();
-        let mut known: Vec<(*const crate::model::Cohort, usize, u32)> = Vec::new();
-        for (dense, &number) in self.state.roster.order.iter().enumerate() {
-            let Some(robot) = self.state.roster.robots[number as usize].as_ref() else { continue };
-            for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
-                let Sense::World(look) = slot.sensor.sense() else { continue };
-                let id = (Arc::as_ptr(&robot.cohort), sensor);
-                let found = known.iter().rev().find(|(cohort, number, _)| (*cohort, *number) == id);
-                let schedule = found.map(|found| found.2).unwrap_or_else(|| {
-                    known.push((id.0, id.1, self.looks.len() as u32));
-                    self.looks.push(LookSchedule {
-                        rate: slot.rate,
-                        latency: slot.latency,
-                        ticker: Ticker::after(slot.rate, slot.phase, now),
-                        items: Vec::new(),
-                        due: None,
-                    });
-                    self.radii_m.extend(look.search_radius_m());
-                    self.looks.len() as u32 - 1
-                });
-                let entry = &mut self.state.board.entries[robot.slots[sensor] as usize];
-                (entry.dense, entry.schedule) = (dense as u32, schedule);
-                self.looks[schedule as usize].items.push(LookItem {
-                    cohort: Arc::clone(&robot.cohort),
-                    sensor: sensor as u32,
-                    dense: dense as u32,
-                    robot: number,
-                    key: robot.key,
-                });
-            }
-        }
-        self.radii_m.sort_by(f64::total_cmp);
-        self.radii_m.dedup();
-    }
-
-    /// Robots may have come or gone: subscriptions to others are looked up again.
-    fn wire_all(&mut self) {
-        for at in 0..self.state.roster.order.len() {
-            let number = self.state.roster.order[at];
-            self.state.rewire(number, self.model.seed);
-        }
-    }
-
-    /// Finds the local sensors others read, and posts what they see of them now.
-    fn find_publics(&mut self, now: SimTime) {
-        self.publics.clear();
-        for &number in &self.state.roster.order {
-            let Some(robot) = self.state.roster.get(number) else { continue };
-            for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
-                let local = matches!(slot.sensor.sense(), Sense::Own(_));
-                if local && robot.slots[sensor] != crate::board::NOWHERE {
-                    // a sample is made at the tick after its event, perhaps still to come
-                    let earliest = now - slot.latency - robot.cohort.blueprint.rate.period();
-                    let sample = Ticker::after(slot.rate, slot.phase, earliest);
-                    self.publics.push(Public { slot: robot.slots[sensor], robot: number, sensor, sample });
-                }
-            }
-        }
-        for at in 0..self.publics.len() {
-            self.post_local(at);
-        }
     }
 
     /// Asks for a command to take effect at its time.

@@ -1,0 +1,98 @@
+//! What commands do to a world. A command that cannot be obeyed is refused with a reason and changes nothing.
+
+use super::World;
+use crate::command::Action;
+use crate::component::Pose;
+use crate::lanes::{body, setpoint};
+use crate::model::{Cohort, Placement, robot_key};
+use crate::state::PlaceError;
+use std::sync::Arc;
+
+impl World {
+    pub(super) fn apply(&mut self, action: Action) {
+        let outcome = match action {
+            Action::Setpoint { robot, mode, values } => self.set_setpoint(&robot, mode, values),
+            Action::Set { path, values } => {
+                self.coupling.invalidate();
+                self.set_property(&path, &values).map_err(|error| error.to_string())
+            }
+            Action::AddProperty { path, values } => {
+                self.add_property(&path, &values).map_err(|error| error.to_string())
+            }
+            Action::Teleport { robot, pose } => self.teleport(&robot, pose),
+            Action::Spawn(placement) => self.spawn(&placement).map_err(|error| error.to_string()),
+            Action::Delete { robot } => self.delete(&robot),
+            Action::Retool { robot, cohort } => self.retool(&robot, &cohort),
+        };
+        if let Err(refusal) = outcome {
+            self.refused.push(refusal);
+        }
+    }
+
+    fn number_of(&self, robot: &str) -> Result<u32, String> {
+        let names = self.state.roster.by_name.keys().map(String::as_str);
+        self.state.roster.by_name.get(robot).copied().ok_or_else(|| match crate::node::nearest(robot, names) {
+            Some(name) => format!("found no robot {robot:?} (did you mean {name:?}?)"),
+            None => format!("found no robot {robot:?}"),
+        })
+    }
+
+    fn set_setpoint(&mut self, robot: &str, mode: f64, values: [f64; 4]) -> Result<(), String> {
+        let number = self.number_of(robot)?;
+        if !mode.is_finite() || values.iter().any(|value| !value.is_finite()) {
+            return Err(format!("found a setpoint for {robot:?} that is not finite, expected numbers"));
+        }
+        if !(0..setpoint::NAMES.len()).any(|known| known as f64 == mode) {
+            let names: Vec<String> =
+                setpoint::NAMES.iter().enumerate().map(|(at, name)| format!("{at} {name}")).collect();
+            return Err(format!("found setpoint mode {mode} for {robot:?}, expected one of {}", names.join(", ")));
+        }
+        if let Some((chunk, lane)) = self.state.place_of_mut(number) {
+            chunk.real[body::SETPOINT_MODE][lane] = mode;
+            for (offset, value) in values.into_iter().enumerate() {
+                chunk.real[body::SETPOINT + offset][lane] = value;
+            }
+        }
+        Ok(())
+    }
+
+    fn teleport(&mut self, robot: &str, pose: Pose) -> Result<(), String> {
+        let number = self.number_of(robot)?;
+        self.state.teleport(number, pose);
+        self.coupling.invalidate();
+        Ok(())
+    }
+
+    fn spawn(&mut self, placement: &Placement) -> Result<(), PlaceError> {
+        let key = robot_key(&placement.name, self.state.roster.spawned + 1);
+        let number = self.state.add(placement, key, &self.model)?;
+        self.state.roster.spawned += 1;
+        self.stale = true;
+        if let Err(error) = self.state.wire(number, self.model.seed) {
+            self.state.remove(number);
+            return Err(error);
+        }
+        self.start(number);
+        Ok(())
+    }
+
+    fn delete(&mut self, robot: &str) -> Result<(), String> {
+        let number = self.number_of(robot)?;
+        self.state.remove(number);
+        self.stale = true;
+        Ok(())
+    }
+
+    fn retool(&mut self, robot: &str, cohort: &Arc<Cohort>) -> Result<(), String> {
+        let number = self.number_of(robot)?;
+        self.stale = true;
+        let carried = self.state.retool(number, cohort, self.model.seed);
+        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
+        // what is new starts where the robot is; what was there goes on as it was
+        self.start(number);
+        if let Some(carried) = carried {
+            self.state.carry(number, &carried);
+        }
+        Ok(())
+    }
+}

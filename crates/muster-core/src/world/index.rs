@@ -1,0 +1,141 @@
+//! What follows from who exists: orders, schedules, wires, listeners. Derived anew whenever robots come, go or change.
+
+use super::{LookSchedule, Public, World};
+use crate::component::Sense;
+use crate::look::LookItem;
+use crate::model::Cohort;
+use crate::state::Around;
+use crate::time::{SimTime, Ticker};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl World {
+    pub(super) fn start(&mut self, number: u32) {
+        let around = Around {
+            environment: &self.environment,
+            simd: self.options.simd,
+            logic_after_physics: self.model.logic_after_physics,
+        };
+        self.state.start(number, &around);
+    }
+
+    /// Derives everything that follows from who exists: orders, schedules, wires.
+    pub(super) fn reindex(&mut self) {
+        self.stale = false;
+        self.spare_jobs.clear();
+        self.contacts.reserve(self.state.roster.order.len());
+        self.generation += 1;
+        self.coupling.invalidate();
+        let now = self.state.time;
+        for (dense, &number) in self.state.roster.order.iter().enumerate() {
+            let Some(robot) = self.state.roster.robots[number as usize].as_ref() else { continue };
+            let (chunk, lane) = (robot.chunk, robot.lane as usize);
+            if let Some(Some(chunk)) = self.state.chunks.get_mut(chunk as usize) {
+                chunk.dense[lane] = dense as u32;
+            }
+        }
+        self.schedule_looks(now);
+        self.wire_all();
+        self.find_publics(now);
+        self.prick_ears();
+    }
+
+    /// Derives who is heard; forgets those who are gone.
+    pub(super) fn prick_ears(&mut self) {
+        self.listeners.clear();
+        self.state.chunks.iter_mut().flatten().for_each(|chunk| chunk.listened.fill(0));
+        if self.ears.is_empty() {
+            return;
+        }
+        let numbers: BTreeMap<u64, u32> = self.roster().map(|(number, robot)| (robot.key, number)).collect();
+        self.ears.retain(|(key, _)| numbers.contains_key(key));
+        let ears = std::mem::take(&mut self.ears);
+        for (key, name) in &ears {
+            self.hear(numbers[key], name);
+        }
+        self.ears = ears;
+    }
+
+    /// Marks a sensor as heard; false if there is no such sensor.
+    pub(super) fn hear(&mut self, number: u32, name: &str) -> bool {
+        let Some(robot) = self.state.roster.get(number) else { return false };
+        let sensors = &robot.cohort.blueprint.sensors;
+        let Some(at) = sensors.iter().position(|slot| slot.name == name) else { return false };
+        match sensors[at].sensor.sense() {
+            Sense::World(_) => {
+                self.listeners.push((number, at as u32, robot.slots[at]));
+            }
+            Sense::Own(_) => {
+                if let Some((chunk, lane)) = self.state.place_of_mut(number) {
+                    chunk.listened[at] |= 1 << lane;
+                }
+            }
+        }
+        true
+    }
+
+    fn schedule_looks(&mut self, now: SimTime) {
+        self.looks.clear();
+        self.radii_m.clear();
+        let mut known: Vec<(*const Cohort, usize, u32)> = Vec::new();
+        for (dense, &number) in self.state.roster.order.iter().enumerate() {
+            let Some(robot) = self.state.roster.robots[number as usize].as_ref() else { continue };
+            for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
+                let Sense::World(look) = slot.sensor.sense() else { continue };
+                let id = (Arc::as_ptr(&robot.cohort), sensor);
+                let found = known.iter().rev().find(|(cohort, number, _)| (*cohort, *number) == id);
+                let schedule = found.map(|found| found.2).unwrap_or_else(|| {
+                    known.push((id.0, id.1, self.looks.len() as u32));
+                    self.looks.push(LookSchedule {
+                        rate: slot.rate,
+                        latency: slot.latency,
+                        ticker: Ticker::after(slot.rate, slot.phase, now),
+                        items: Vec::new(),
+                        due: None,
+                    });
+                    self.radii_m.extend(look.search_radius_m());
+                    self.looks.len() as u32 - 1
+                });
+                let entry = &mut self.state.board.entries[robot.slots[sensor] as usize];
+                (entry.dense, entry.schedule) = (dense as u32, schedule);
+                self.looks[schedule as usize].items.push(LookItem {
+                    cohort: Arc::clone(&robot.cohort),
+                    sensor: sensor as u32,
+                    dense: dense as u32,
+                    robot: number,
+                    key: robot.key,
+                });
+            }
+        }
+        self.radii_m.sort_by(f64::total_cmp);
+        self.radii_m.dedup();
+    }
+
+    /// Robots may have come or gone: subscriptions to others are looked up again.
+    fn wire_all(&mut self) {
+        for at in 0..self.state.roster.order.len() {
+            let number = self.state.roster.order[at];
+            self.state.rewire(number, self.model.seed);
+        }
+    }
+
+    /// Finds the local sensors others read, and posts what they see of them now.
+    fn find_publics(&mut self, now: SimTime) {
+        self.publics.clear();
+        for &number in &self.state.roster.order {
+            let Some(robot) = self.state.roster.get(number) else { continue };
+            for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
+                let local = matches!(slot.sensor.sense(), Sense::Own(_));
+                if local && robot.slots[sensor] != crate::board::NOWHERE {
+                    // a sample is made at the tick after its event, perhaps still to come
+                    let earliest = now - slot.latency - robot.cohort.blueprint.rate.period();
+                    let sample = Ticker::after(slot.rate, slot.phase, earliest);
+                    self.publics.push(Public { slot: robot.slots[sensor], robot: number, sensor, sample });
+                }
+            }
+        }
+        for at in 0..self.publics.len() {
+            self.post_local(at);
+        }
+    }
+}

@@ -35,6 +35,12 @@ impl Line {
         self.value(key, json!((value * 1e4).round() / 1e4))
     }
 
+    /// Adds a count for machines and people.
+    pub(crate) fn count(mut self, key: &str, value: usize) -> Self {
+        self.shown.push((key.to_owned(), value.to_string()));
+        self.value(key, json!(value))
+    }
+
     /// Adds a column for people.
     pub(crate) fn shown(mut self, key: &str, text: String) -> Self {
         self.shown.push((key.to_owned(), text));
@@ -137,22 +143,24 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
+/// Each phase: its share, its durations, and its part of the cost of a robot-tick.
+pub(crate) fn phases(phases: &[Histogram], ns_per_tick: f64) -> Value {
+    let total: f64 = phases.iter().map(Histogram::total_ms).sum();
+    let each = PHASES.iter().zip(phases).map(|(name, phase)| {
+        let share = phase.total_ms() / total.max(1e-12);
+        let value = json!({ "share": (share * 1e4).round() / 1e4, "p50_us": phase.quantile_us(0.5),
+                            "p99_us": phase.quantile_us(0.99), "ns_per_robot_tick": share * ns_per_tick });
+        ((*name).to_owned(), value)
+    });
+    Value::Object(each.collect())
+}
+
 impl Measured {
     /// The line of this measurement.
     pub(crate) fn line(&self, name: &'static str, variant: &str) -> Line {
         let (ns, rtf) = (median(&self.ns_per_tick), median(&self.rtf));
         let spread = |values: &[f64]| json!([values.first(), values.last()]);
         let total: f64 = self.phases.iter().map(Histogram::total_ms).sum();
-        let phases: Map<String, Value> = PHASES
-            .iter()
-            .zip(&self.phases)
-            .map(|(name, phase)| {
-                let share = phase.total_ms() / total.max(1e-12);
-                let value = json!({ "share": (share * 1e4).round() / 1e4, "p50_us": phase.quantile_us(0.5),
-                                    "p99_us": phase.quantile_us(0.99), "ns_per_robot_tick": share * ns });
-                ((*name).to_owned(), value)
-            })
-            .collect();
         let shares: Vec<String> = PHASES
             .iter()
             .zip(&self.phases)
@@ -162,14 +170,14 @@ impl Measured {
             .collect();
         let (p50, p99) = (self.windows.quantile_us(0.5), self.windows.quantile_us(0.99));
         Line::new(name, variant)
-            .both("threads", self.threads as f64, self.threads.to_string())
-            .both("robots", self.robots as f64, self.robots.to_string())
+            .count("threads", self.threads)
+            .count("robots", self.robots)
             .both("rtf", rtf, format!("{rtf:.2}"))
             .both("ns_per_robot_tick", ns, format!("{ns:.1}"))
             .value("ns_per_robot_tick_spread", spread(&self.ns_per_tick))
             .value("rtf_spread", spread(&self.rtf))
             .value("window_us", json!({ "p50": p50, "p99": p99, "max": self.windows.max_us() }))
-            .value("phases", Value::Object(phases))
+            .value("phases", phases(&self.phases, ns))
             .value("contacts_per_robot", json!((self.touches_per_robot * 1e4).round() / 1e4))
             .value("coupled_pairs", json!(self.coupling.0))
             .value("islands", json!(self.coupling.1))

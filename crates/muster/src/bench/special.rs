@@ -1,7 +1,9 @@
 //! The cases that measure more than one world, or something else than worlds.
 
 use super::How;
-use super::measure::{Line, Plan, load, measure, median};
+use super::measure::{Line, Plan, load, measure, median, phases};
+use crate::cli::micros;
+use muster::report::Meter;
 use muster::sink::{Batch, Sink};
 use muster::{Setup, Simulation};
 use muster_core::exec::{Executor, Inline, Serial};
@@ -9,7 +11,8 @@ use muster_core::time::SimTime;
 use muster_core::world::{Machine, Options, World};
 use muster_exec::{Pool, WaitStrategy, WallClock, measure_fork_join, measure_waits};
 use muster_scenario::text::Async;
-use std::sync::Arc;
+use serde_json::json;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const TEN: &str = include_str!("../../../../benches/scenarios/ten.yaml");
@@ -32,18 +35,21 @@ pub(super) fn worlds(how: &How) -> Lines {
             1.0,
             "1.00".to_owned(),
         ));
-        let rate = clones(worlds, threads, plan)?;
+        let (rate, meter) = clones(worlds, threads, plan)?;
+        let (p50, p99) = (meter.windows.quantile_us(0.5), meter.windows.quantile_us(0.99));
         let ratio = rate / one_rate;
         let ns = 1e9 / rate;
         lines.push(
             Line::new("worlds-1000", format!("{worlds} worlds"))
-                .both("threads", threads as f64, threads.to_string())
-                .both("robots", (worlds * 10) as f64, (worlds * 10).to_string())
+                .count("threads", threads)
+                .count("robots", worlds * 10)
                 .both("rtf", 1e6 / ns / (worlds * 10) as f64, format!("{:.2}", 1e6 / ns / (worlds * 10) as f64))
                 .both("ns_per_robot_tick", ns, format!("{ns:.1}"))
-                .shown("window p50", String::new())
-                .shown("window p99", String::new())
-                .shown("phases", String::new())
+                .value("window_us", json!({ "p50": p50, "p99": p99, "max": meter.windows.max_us() }))
+                .value("phases", phases(&meter.phases, ns))
+                .shown("window p50", micros(p50))
+                .shown("window p99", micros(p99))
+                .shown("phases", "of the first world".to_owned())
                 .both("ticks_per_s", rate, format!("{rate:.3e}"))
                 .both("ratio", ratio, format!("{ratio:.2}")),
         );
@@ -51,19 +57,24 @@ pub(super) fn worlds(how: &How) -> Lines {
     Ok(lines)
 }
 
-/// Robot-ticks a second of clones of a small world that share one pool.
-fn clones(count: usize, threads: usize, plan: Plan) -> Result<f64, String> {
+/// Robot-ticks a second of clones of a small world that share one pool, and the windows of the first of them.
+fn clones(count: usize, threads: usize, plan: Plan) -> Result<(f64, Meter), String> {
     let model = Arc::clone(&load(TEN, 1, &[])?.scenario().model);
     let pool = Pool::new(threads).map_err(|error| error.to_string())?;
     let clock = WallClock::new(WaitStrategy::default());
     let make = |_| World::new(Arc::clone(&model), Options::default()).map_err(|error| error.to_string());
     let mut worlds: Vec<World> = (0..count).map(make).collect::<Result<_, _>>()?;
+    let meter = Mutex::new(Meter::default());
     let walk = |worlds: &mut Vec<World>, end: SimTime| {
-        pool.for_each_mut(worlds, &|_, world: &mut World| {
+        pool.for_each_mut(worlds, &|index, world: &mut World| {
             let mut background = Inline::default();
             let mut machine = Machine { executor: &Serial, background: &mut background, clock: &clock };
+            let mut watched = (index == 0).then(|| meter.lock().unwrap_or_else(PoisonError::into_inner));
             while world.time() < end {
-                world.walk_window(end, &mut machine);
+                let window = world.walk_window(end, &mut machine);
+                if let Some(meter) = &mut watched {
+                    meter.add(&window);
+                }
             }
         });
     };
@@ -78,7 +89,8 @@ fn clones(count: usize, threads: usize, plan: Plan) -> Result<f64, String> {
         rates.push((after - before) as f64 / wall);
     }
     rates.sort_by(f64::total_cmp);
-    Ok(median(&rates))
+    let rate = median(&rates);
+    Ok((rate, meter.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// From the start of a process to the end of its first window.
@@ -105,8 +117,8 @@ pub(super) fn cold_start(how: &How) -> Lines {
     let (middle, worst) = (median(&times), times.last().copied().unwrap_or(0.0));
     Ok(vec![
         Line::new("cold-start", "whole process, one window")
-            .both("threads", 2.0, "auto".to_owned())
-            .both("robots", 100.0, "100".to_owned())
+            .count("threads", std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+            .count("robots", 100)
             .both("first_window_ms", middle, format!("{middle:.1}"))
             .both("worst_ms", worst, format!("{worst:.1}")),
     ])
@@ -187,8 +199,8 @@ pub(super) fn asynchronous(how: &How) -> Lines {
         hashes.push(sim.world().hash());
         lines.push(
             Line::new("async", case.word())
-                .both("threads", sim.threads() as f64, sim.threads().to_string())
-                .both("robots", 100.0, "100".to_owned())
+                .count("threads", sim.threads())
+                .count("robots", 100)
                 .both("rtf", rtf, format!("{rtf:.1}"))
                 .value("state_hash", format!("{:032x}", sim.world().hash()).into()),
         );
@@ -205,9 +217,5 @@ pub(super) fn fork_join(how: &How) -> Lines {
     let threads = how.threads.unwrap_or(2);
     let pool = Pool::new(threads).map_err(|error| error.to_string())?;
     let ns = measure_fork_join(&pool, if how.quick { 1_000 } else { 100_000 }) as f64;
-    Ok(vec![Line::new("fork-join", "empty").both("threads", threads as f64, threads.to_string()).both(
-        "fork_join_ns",
-        ns,
-        format!("{ns:.0}"),
-    )])
+    Ok(vec![Line::new("fork-join", "empty").count("threads", threads).both("fork_join_ns", ns, format!("{ns:.0}"))])
 }

@@ -486,10 +486,12 @@ impl Lanes {
         } else if let Some(panic) = attempt(|| cohort.blueprint.motion.advance(columns, lanes, &tick)) {
             self.isolate_all(cohort, self.tick.next, &format!("motion {:?} {panic}", cohort.blueprint.motion_kind));
         }
-        if !self.near.is_empty() {
-            self.meet_obstacles(cohort, around.environment);
-        }
+        // first the bound, so that no motion leaps past an obstacle; then obstacles, which may push beyond it
         self.guard(cohort, &before, dt_s, around.simd);
+        let touched = self.meet_obstacles(cohort, around.environment);
+        for lane in (0..self.len).filter(|lane| touched & (1 << lane) != 0) {
+            slow_down(&mut self.real, &before, lane, (cohort.blueprint.motion.speed_max_mps(), dt_s));
+        }
         self.restore_isolated(frozen);
     }
 
@@ -510,9 +512,14 @@ impl Lanes {
         });
     }
 
-    fn meet_obstacles(&mut self, cohort: &Cohort, environment: &Environment) {
+    /// Lets obstacles act; returns the lanes that touch one.
+    fn meet_obstacles(&mut self, cohort: &Cohort, environment: &Environment) -> u32 {
+        if self.near.is_empty() {
+            return 0;
+        }
         let solid = cohort.blueprint.solid();
         let time = self.tick.next;
+        let mut all = 0;
         for at in 0..self.near.len() {
             let (lane, obstacle) = self.near[at];
             let touched = contact::meet_obstacle(
@@ -522,9 +529,11 @@ impl Lanes {
                 &environment.obstacles[obstacle as usize],
             );
             if touched {
+                all |= 1 << lane;
                 self.note_contact(cohort, lane as usize, time, Other::Obstacle(obstacle));
             }
         }
+        all
     }
 
     /// Counts a contact if it is a new one: the robot touched nothing for two ticks.

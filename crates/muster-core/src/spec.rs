@@ -297,7 +297,7 @@ impl<T: Parameter> Parameter for Option<T> {
     }
 
     fn show(&self) -> String {
-        self.as_ref().map_or_else(|| "none".to_owned(), T::show)
+        self.as_ref().map_or_else(|| "null".to_owned(), T::show)
     }
 
     fn absent() -> Option<Self> {

@@ -592,6 +592,12 @@ fn instance(
     let scope = scope(i, text.count as f64);
     let expanded = expand(node.get("name")?.clone(), &scope);
     let name = as_text(expanded.map_err(|list| note(list, path, problems)).ok()?);
+    if name.is_empty() || name.contains(|c: char| ".[]*{}".contains(c) || c.is_control()) {
+        let place = node.get("name").map_or(node.place, |name| name.place);
+        let expected = "a name without . [ ] * { } and control characters, which paths and patterns use";
+        problems.error(place, &format!("{path}.name"), format!("{name:?}"), expected);
+        return None;
+    }
     let overrides = text.overrides.get(&name).or_else(|| text.overrides.get(&i.to_string()));
     if overrides.is_none() && !varies(node) {
         return Some((name, None));

@@ -674,3 +674,16 @@ fn spawning_and_deleting_does_not_wait_for_results_under_way() {
     assert_eq!(tape.wrong(), 0, "the loop went on while sensors looked");
     assert!(tape.events().len() >= 10);
 }
+
+/// A motion may leap to a far place; the bound that holds it back must come before it meets a wall, or it passes through.
+#[test]
+fn a_leap_does_not_pass_through_a_thin_wall() {
+    let text = "{world: {obstacles: {w: {box_size_m: [0.01, 100, 100], at: {xyz_m: [5, 0, 0]}}}}, \
+                robots: [{name: p, kind: point, at: {xyz_m: [0, 6, 1]}, motion: {jump: true}, \
+                driver: {kind: waypoints, points_m: [[50, 6, 1]], speed_mps: 20, by: position}}]}";
+    let mut sim =
+        muster::Simulation::from_text(text, &muster::Setup::default()).unwrap_or_else(|error| panic!("{error}"));
+    sim.run_for(3.0);
+    let x = sim.world().number("p.position_m").unwrap();
+    assert!(x > 4.0 && x < 5.0, "{x}");
+}

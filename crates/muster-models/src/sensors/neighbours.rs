@@ -2,7 +2,7 @@
 //! velocities. A robot counts if its centre is within the radius, an obstacle if any point of it is; its position is
 //! then that of the nearest point. So `|position| − radius` is the distance to the surface for both.
 //!
-//! Positions and velocities are in the axes of the world, or of the mount with `frame: body`. The velocity is the
+//! Positions and velocities are in the axes of the world, or of the mount with `axes: body`. The velocity is the
 //! difference of velocities in the world; turning the axes does not add the apparent motion of a turning observer.
 //! Equal distances are ordered by kind, then by id.
 
@@ -32,7 +32,7 @@ spec! {
         /// How many it tells at most: the nearest.
         max_count: usize = 32, in 1..=10000;
         /// In which axes: world or body.
-        frame: Axes = Axes::World;
+        axes: Axes = Axes::World;
         /// Whether it sees robots.
         robots: bool = true;
         /// Whether it sees obstacles.
@@ -120,7 +120,7 @@ impl Look for Neighbours {
                 self.insert(sample, record(nearest_m - centre_m, -velocity_mps, [0.0, OBSTACLE, index as f64]));
             });
         }
-        if self.frame == Axes::Body {
+        if self.axes == Axes::Body {
             turn(sample, own.orientation * at.mount.orientation);
         }
     }
@@ -302,7 +302,7 @@ mod tests {
     fn body_axes_turn_with_the_mount() {
         let world = world(50, 0, 10.0, 5.0);
         let in_world: Neighbours = defaults();
-        let in_body = Neighbours { frame: Axes::Body, ..defaults() };
+        let in_body = Neighbours { axes: Axes::Body, ..defaults() };
         let mount = Pose { position_m: DVec3::new(0.2, 0.1, 0.0), orientation: math::quat_from_yaw(0.4) };
         let (fixed, turned) = (look(&in_world, &world, 3, &mount), look(&in_body, &world, 3, &mount));
         let world_from_mount = world.robots[3].orientation * mount.orientation;

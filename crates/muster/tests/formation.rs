@@ -126,23 +126,3 @@ fn a_clearance_beyond_the_influence_is_refused() {
     let error = Simulation::from_text(text, &Setup::default()).err().expect("refused").rendered;
     assert!(error.contains("driver.clearance_m") && error.contains("less than radius_m, 1"), "{error}");
 }
-
-#[test]
-#[ignore = "a measurement of speed, for release builds"]
-fn time_of_a_call() {
-    let seconds = |driver: &str| {
-        let text = format!(
-            "{{world: {{ground: false}}, robots: [{{name: 'p{{i}}', count: 10000, motion: {{kind: point, rate_hz: 50}}, \
-             layout: {{random: {{from_m: [0, 0, 0], to_m: [165, 165, 16.5], min_distance_m: 1}}}}, {driver} \
-             sensors: {{truth: {{kind: truth, rate_hz: 50}}, neighbours: {{kind: neighbours, rate_hz: 1, radius_m: 5}}}}}}]}}"
-        );
-        let mut sim = simulation(&text, 1);
-        sim.run_for(1.1);
-        let start = std::time::Instant::now();
-        sim.run_for(0.8);
-        start.elapsed().as_secs_f64()
-    };
-    let best = |driver: &str| (0..3).map(|_| seconds(driver)).fold(f64::INFINITY, f64::min);
-    let difference = best("driver: {kind: formation, rate_hz: 50},") - best("");
-    println!("formation: {:.0} ns a call", difference * 1e9 / (10_000.0 * 40.0));
-}

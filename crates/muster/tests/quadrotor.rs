@@ -217,27 +217,3 @@ fn what_cannot_fly_is_refused_with_its_name() {
     refused(&control("rate_hz: 50"), &["controller.rate_hz", "200 to 2000 Hz"]);
     refused("motion: {kind: quadrotor}, controller: {kind: flight_control}", &["no sensor \"imu\""]);
 }
-
-#[test]
-#[ignore = "a measurement of speed, for release builds"]
-fn time_of_a_call() {
-    let seconds = |controller: &str| {
-        let text = format!(
-            "{{run: {{for_s: 1}}, world: {{ground: false}}, robots: [{{name: 'q{{i}}', count: 1000, shape: {{none: true}}, \
-             layout: {{grid: {{rows: 32, from_m: [0, 0, 5]}}}}, motion: {{kind: quadrotor, rate_hz: 1000}}, \
-             driver: {{kind: waypoints, by: position, rate_hz: 10}}, {controller} \
-             sensors: {{imu: {{kind: imu, rate_hz: 500}}, truth: {{kind: truth, rate_hz: 100}}}}}}]}}"
-        );
-        let mut sim = simulation(&text);
-        sim.run_for(0.2);
-        let start = std::time::Instant::now();
-        sim.run_for(1.0);
-        start.elapsed().as_secs_f64()
-    };
-    let best = |controller: &str| (0..5).map(|_| seconds(controller)).fold(f64::INFINITY, f64::min);
-    let with = best("controller: {kind: flight_control, rate_hz: 500},");
-    let no_outer = best("controller: {kind: flight_control, rate_hz: 500, outer_rate_hz: 1},");
-    let without = best("");
-    println!("flight_control: {:.0} ns a call", (with - without) * 1e9 / 500e3);
-    println!("flight_control without outer loop: {:.0} ns a call", (no_outer - without) * 1e9 / 500e3);
-}

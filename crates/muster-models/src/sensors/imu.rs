@@ -285,7 +285,6 @@ mod tests {
     use super::super::testing::{Bench, defaults, deviation};
     use super::*;
     use muster_core::simd::Simd;
-    use std::time::Instant;
 
     fn noisy() -> Imu {
         Imu {
@@ -483,27 +482,5 @@ mod tests {
             bits
         });
         assert!(narrow == wide);
-    }
-
-    #[test]
-    #[ignore = "a measurement of speed, for release builds"]
-    fn time_of_a_sample() {
-        for (name, imu) in [("perfect", defaults()), ("all errors", noisy())] {
-            for simd in [Simd::Scalar, Simd::detect()] {
-                let mut bench = Bench::new(&imu, 500.0);
-                bench.simd = simd;
-                bench.start(&imu);
-                let best = (0..20)
-                    .map(|_| {
-                        let start = Instant::now();
-                        for _ in 0..5000 {
-                            bench.measure(&imu);
-                        }
-                        start.elapsed().as_secs_f64() * 1e9 / (5000 * LANES) as f64
-                    })
-                    .fold(f64::INFINITY, f64::min);
-                println!("{name}, {simd}: {best:.2} ns a sample");
-            }
-        }
     }
 }

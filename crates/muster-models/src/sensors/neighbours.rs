@@ -180,7 +180,6 @@ mod tests {
     use muster_core::contact::{Obstacle, Shape};
     use muster_core::snapshot::{Seen, Snapshot};
     use std::sync::Arc;
-    use std::time::Instant;
 
     /// Robots and balls evenly in a box with edges of `size_m` (a tenth of it high), over a plane.
     fn world(robots: u32, balls: u32, size_m: f64, radius_m: f64) -> Snapshot {
@@ -309,32 +308,6 @@ mod tests {
         for (fixed, turned) in fixed.chunks_exact(3).zip(turned.chunks_exact(3)).step_by(3) {
             let back = math::rotate(world_from_mount, DVec3::from_slice(turned));
             assert!((back - DVec3::from_slice(fixed)).length() < 1e-14);
-        }
-    }
-
-    #[test]
-    #[ignore = "a measurement of speed, for release builds"]
-    fn time_of_a_look() {
-        // about ten neighbours each, in the air and on the ground
-        let mut flat = world(10_000, 0, 280.0, 5.0);
-        flat.robots.iter_mut().for_each(|robot| robot.position_m.z = 0.0);
-        let flat = Snapshot::of(flat.environment, flat.robots, &[5.0]);
-        for (name, world) in [("in the air", world(10_000, 0, 165.0, 5.0)), ("on the ground", flat)] {
-            let sensor: Neighbours = defaults();
-            let mut sample = Vec::with_capacity(sensor.capacity(10_000));
-            let mut total = 0;
-            let best = (0..10)
-                .map(|_| {
-                    total = 0;
-                    let start = Instant::now();
-                    for robot in 0..10_000 {
-                        sensor.look(&LookAt { world: &world, robot, mount: &Pose::IDENTITY }, &mut sample);
-                        total += sample.len() / RECORD;
-                    }
-                    start.elapsed().as_secs_f64() * 1e9 / 10_000.0
-                })
-                .fold(f64::INFINITY, f64::min);
-            println!("{name}: {best:.0} ns a look with {:.1} neighbours", total as f64 / 10_000.0);
         }
     }
 }

@@ -183,7 +183,9 @@ mod tests {
     fn a_ring_before_the_wait_is_not_lost() {
         let seat = Seat::default();
         seat.ring(&thread::current());
+        // returns at all: a lost ring would leave it parked
         seat.await_ring(Duration::ZERO);
+        assert_eq!(seat.state.0.load(Ordering::Relaxed), AWAKE);
     }
 
     #[test]
@@ -196,5 +198,6 @@ mod tests {
             }
             seat.ring(worker.thread());
         });
+        assert_eq!(seat.state.0.load(Ordering::Relaxed), AWAKE);
     }
 }

@@ -28,7 +28,7 @@ const HABITS: &str = "
 - A property is `robot.variable`, `robot.sensor.field`, `robot.driver.status`, with `[index]` for one number of several;
   `muster inspect FILE ROBOT` lists them. Samples of sensors that look at the world are records one after another.
 - The first sample of a sensor comes one period after the start; what must always hold is judged every `every_ms`.
-- `setpoint_mode`: 0 none, 1 velocity, 2 position, 3 course, 4 direct. `status`: 0 transit, 1 arrived, 2 stopped.
+- `setpoint_mode`: 0 none, 1 velocity, 2 position, 3 course, 4 direct, 5 attitude, 6 steer_force. `status`: 0 transit, 1 arrived, 2 stopped.
 ";
 
 /// Writes the reference.

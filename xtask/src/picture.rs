@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use muster::{Setup, Simulation};
-use muster_core::contact::Shape;
+use muster_core::shape::Shape;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -78,10 +78,11 @@ fn ground(svg: &mut String) {
 }
 
 fn solid(svg: &mut String, obstacle: &muster_core::contact::Obstacle) {
-    match obstacle.shape {
+    match *obstacle.solid.shape() {
         Shape::Box { half_m } => {
-            let corner =
-                |x: f64, y: f64, z: f64| obstacle.position_m + obstacle.orientation * (half_m * DVec3::new(x, y, z));
+            let corner = |x: f64, y: f64, z: f64| {
+                obstacle.pose.position_m + obstacle.pose.orientation * (half_m * DVec3::new(x, y, z))
+            };
             let faces = [
                 [corner(-1.0, -1.0, -1.0), corner(1.0, -1.0, -1.0), corner(1.0, -1.0, 1.0), corner(-1.0, -1.0, 1.0)],
                 [corner(-1.0, 1.0, -1.0), corner(-1.0, -1.0, -1.0), corner(-1.0, -1.0, 1.0), corner(-1.0, 1.0, 1.0)],
@@ -92,10 +93,10 @@ fn solid(svg: &mut String, obstacle: &muster_core::contact::Obstacle) {
             }
         }
         Shape::Sphere { radius_m } => {
-            let (x, y) = screen(obstacle.position_m);
+            let (x, y) = screen(obstacle.pose.position_m);
             _ = writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='{:.1}' fill='#414d61'/>", radius_m * 19.0);
         }
-        Shape::Plane | Shape::None => {}
+        _ => {}
     }
 }
 

@@ -4,12 +4,16 @@
 //! in parallel without locks. All robots of a chunk tick at the same instants.
 
 mod sense;
+mod touch;
 
-pub(crate) use sense::joint_positions;
+use touch::Room;
+pub(crate) use touch::{Found, find_pair, settle};
 
 use crate::board::Board;
-use crate::component::{Blow, Control, Pose, Readings, Sense, Tick};
-use crate::contact;
+use crate::component::{Blow, Control, JointCommands, Pose, Readings, Sense, Tick};
+use crate::contact::Other;
+use crate::contact::patch::{Patch, Probe};
+use crate::joints::{self, FrameMotion};
 use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
 use crate::model::{Cohort, Environment, integers};
 use crate::random;
@@ -47,15 +51,6 @@ pub struct ContactEvent {
     pub robot: u32,
     /// Whom it touches.
     pub with: Other,
-}
-
-/// The other side of a contact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Other {
-    /// A robot, by roster number.
-    Robot(u32),
-    /// An obstacle, by its index in the environment.
-    Obstacle(u32),
 }
 
 /// A sample somebody outside listens to.
@@ -107,6 +102,20 @@ pub(crate) struct Lanes {
     pub(crate) reach_m: f64,
     /// True if some lane was pushed or kicked since its last tick.
     pub(crate) pushed: bool,
+    /// Where robots of this chunk touch obstacles, and robots that came after them; in order of their keys.
+    pub(crate) patches: Vec<Patch>,
+    /// The same, being found.
+    pub(crate) found: Vec<Patch>,
+    /// Lanes that bear a contact force.
+    pressed: u32,
+    /// Lanes that touched something in this tick.
+    touched: u32,
+    /// True between the halves of a tick.
+    fresh_contacts: bool,
+    probe: Probe,
+    room: Room,
+    /// The pose columns before the last move.
+    before: Before,
     /// Lanes that were isolated.
     pub(crate) isolated: u32,
     pub(crate) faults: Vec<Fault>,
@@ -115,10 +124,10 @@ pub(crate) struct Lanes {
     pub(crate) spoken_values: Vec<f64>,
     fresh: Vec<Column>,
     values: Vec<f64>,
-    /// Room for what is put back: columns of isolated lanes, of jointed sensors, positions of joints.
+    /// Room for what is put back: columns of isolated lanes, of jointed sensors; frames of a robot.
     frozen: Vec<Column>,
     jointed: Vec<Column>,
-    joints: Vec<f64>,
+    frames: Vec<FrameMotion>,
     pub(crate) robot_ticks: u64,
     /// Contacts felt, robot by robot and tick by tick.
     pub(crate) touches: u64,
@@ -173,7 +182,9 @@ impl Chunk {
     /// All ticks that end at or before `end`, for robots that can touch no other.
     pub(crate) fn live_until(&mut self, end: SimTime, around: &Surroundings<'_>) {
         while self.lanes.tick.next <= end {
-            self.lanes.live(&self.cohort, around);
+            self.begin_tick(around);
+            settle(&mut [&mut *self], around.environment);
+            self.end_tick(around);
         }
         self.decide_before(end, around);
     }
@@ -186,9 +197,14 @@ impl Chunk {
         }
     }
 
-    /// One tick: control, act, move, feel.
-    pub(crate) fn live(&mut self, around: &Surroundings<'_>) {
-        self.lanes.live(&self.cohort, around);
+    /// The first half of a tick: control, act, move.
+    pub(crate) fn begin_tick(&mut self, around: &Surroundings<'_>) {
+        self.lanes.begin_tick(&self.cohort, around);
+    }
+
+    /// The second half of a tick, when contacts have acted: feel.
+    pub(crate) fn end_tick(&mut self, around: &Surroundings<'_>) {
+        self.lanes.end_tick(&self.cohort, around);
     }
 
     /// Makes samples visible whose latency has passed by `now`.
@@ -200,6 +216,13 @@ impl Chunk {
     pub(crate) fn expect_carried(&mut self) {
         self.lanes.pushed = true;
         self.lanes.sensors.iter_mut().for_each(|clock| clock.next_visible = SimTime::ZERO);
+    }
+
+    /// Makes room for so many contacts, so that none has to be made while ticks run.
+    pub(crate) fn make_room_for(&mut self, contacts: usize) {
+        for list in [&mut self.lanes.found, &mut self.lanes.patches] {
+            list.reserve(contacts.saturating_sub(list.len()));
+        }
     }
 
     /// Takes a robot out of the simulation.
@@ -250,6 +273,14 @@ impl Lanes {
             near: Vec::new(),
             reach_m: 0.0,
             pushed: false,
+            patches: Vec::new(),
+            found: Vec::new(),
+            pressed: 0,
+            touched: 0,
+            probe: Probe::default(),
+            fresh_contacts: false,
+            room: Room::default(),
+            before: [[0.0; LANES]; body::ANGULAR_VELOCITY],
             isolated: 0,
             faults: Vec::new(),
             contacts: Vec::with_capacity(LANES),
@@ -259,7 +290,7 @@ impl Lanes {
             values: vec![0.0; most_fields.unwrap_or(0)],
             frozen: Vec::new(),
             jointed: Vec::new(),
-            joints: Vec::new(),
+            frames: Vec::new(),
             robot_ticks: 0,
             touches: 0,
         };
@@ -321,6 +352,10 @@ impl Lanes {
             }
             self.listened[index] &= !(1 << lane);
         }
+        for (joint, frame) in joints::jointed(&blueprint.frames).enumerate() {
+            self.real[layout.joints.positions() + joint][lane] = frame.servo.start;
+            self.real[layout.joints.commands() + joint][lane] = frame.servo.start;
+        }
         blueprint.motion.start(&mut self.real[..layout.motion_end], lane);
         lane
     }
@@ -366,27 +401,44 @@ impl Lanes {
             let wires = slots.len() / LANES;
             slots.copy_within(last * wires..(last + 1) * wires, lane * wires);
         }
+        self.patches.retain(|patch| usize::from(patch.key.lane) != lane);
+        self.patches.iter_mut().filter(|patch| usize::from(patch.key.lane) == last).for_each(|patch| {
+            patch.key.lane = lane as u8;
+        });
+        self.patches.sort_unstable_by_key(|patch| patch.key);
         let move_bit = |bits: &mut u32| *bits = (*bits & !(1 << lane | 1 << last)) | (((*bits >> last) & 1) << lane);
         if lane != last {
             move_bit(&mut self.isolated);
+            move_bit(&mut self.pressed);
             self.listened.iter_mut().for_each(move_bit);
         } else {
             self.isolated &= !(1 << last);
+            self.pressed &= !(1 << last);
             self.listened.iter_mut().for_each(|bits| *bits &= !(1 << last));
         }
         moved
     }
 
-    /// One tick: control, act, move, feel.
-    fn live(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
+    /// Control, act, move; finds out what is touched.
+    fn begin_tick(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
         if self.len > 0 {
             self.decide(cohort, around);
             self.advance(cohort, around);
+            self.meet_obstacles(cohort, around.environment);
         }
         self.now = self.tick.next;
         self.decided = false;
         self.tick.advance(cohort.blueprint.rate);
+    }
+
+    /// Holds those who touched something to their bounds; feel.
+    fn end_tick(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
         if self.len > 0 {
+            let bounds = (cohort.blueprint.motion.speed_max_mps(), cohort.blueprint.rate.period_s());
+            for lane in (0..self.len).filter(|lane| self.touched & (1 << lane) != 0) {
+                slow_down(&mut self.real, &self.before, lane, bounds);
+            }
+            self.touched = 0;
             self.promote(cohort, self.now);
             self.feel(cohort, around);
         }
@@ -439,6 +491,14 @@ impl Lanes {
         let columns = &layout.drivers[index];
         let (front, sensors) = self.real.split_at_mut(layout.sensors_first);
         let (front, state) = front.split_at_mut(columns.state.0);
+        let (front, jointed) = front.split_at_mut(layout.joints.first);
+        let (positions, commands) = jointed.split_at_mut(2 * layout.joints.count);
+        let (commands, mode) = commands.split_at_mut(layout.joints.count);
+        let joints = JointCommands {
+            positions: &positions[..layout.joints.count],
+            commands,
+            mode: &mut mode[..layout.joints.count.min(1)],
+        };
         let (body_columns, inputs) = front.split_at_mut(body::COLUMNS);
         let (mode, setpoint) = body_columns[body::SETPOINT_MODE..].split_at_mut(1);
         let (driver_integers, sensor_integers) = self.int.split_at_mut(layout.sensors_first_integer);
@@ -449,6 +509,7 @@ impl Lanes {
             mode: &mut mode[0],
             setpoint,
             inputs: &mut inputs[..layout.inputs.1 - layout.inputs.0],
+            joints,
             state: &mut state[..columns.state.1 - columns.state.0],
             integers: &mut driver_integers[columns.integers.0..columns.integers.1],
             streams: self.driver_streams[index],
@@ -473,14 +534,25 @@ impl Lanes {
         let lanes = self.lanes();
         let dt_s = cohort.blueprint.rate.period_s();
         let Some(&before) = self.real.first_chunk::<{ body::ANGULAR_VELOCITY }>() else { return };
+        self.before = before;
         let frozen = self.keep_isolated(cohort);
         if self.pushed {
             take_pushes(&mut self.real);
             self.pushed = false;
         }
         self.blow(cohort, lanes, dt_s, around);
-        let tick = Tick { dt_s, time: self.tick.next, environment: around.environment, simd: around.simd };
         let columns = &mut self.real[..cohort.layout.motion_end];
+        if cohort.layout.joints.count > 0 {
+            joints::advance(&cohort.blueprint.frames, columns, cohort.layout.joints, lanes, dt_s);
+        }
+        let tick = Tick {
+            dt_s,
+            time: self.tick.next,
+            environment: around.environment,
+            simd: around.simd,
+            joints: cohort.layout.joints,
+            near: &self.near,
+        };
         if frozen.count_ones() as usize == self.len {
             // nobody left to move
         } else if let Some(panic) = attempt(|| cohort.blueprint.motion.advance(columns, lanes, &tick)) {
@@ -488,10 +560,6 @@ impl Lanes {
         }
         // first the bound, so that no motion leaps past an obstacle; then obstacles, which may push beyond it
         self.guard(cohort, &before, dt_s, around.simd);
-        let touched = self.meet_obstacles(cohort, around.environment);
-        for lane in (0..self.len).filter(|lane| touched & (1 << lane) != 0) {
-            slow_down(&mut self.real, &before, lane, (cohort.blueprint.motion.speed_max_mps(), dt_s));
-        }
         self.restore_isolated(frozen);
     }
 
@@ -510,30 +578,6 @@ impl Lanes {
             streams: &self.wind_streams,
             simd: around.simd,
         });
-    }
-
-    /// Lets obstacles act; returns the lanes that touch one.
-    fn meet_obstacles(&mut self, cohort: &Cohort, environment: &Environment) -> u32 {
-        if self.near.is_empty() {
-            return 0;
-        }
-        let solid = cohort.blueprint.solid();
-        let time = self.tick.next;
-        let mut all = 0;
-        for at in 0..self.near.len() {
-            let (lane, obstacle) = self.near[at];
-            let touched = contact::meet_obstacle(
-                &mut self.real,
-                lane as usize,
-                &solid,
-                &environment.obstacles[obstacle as usize],
-            );
-            if touched {
-                all |= 1 << lane;
-                self.note_contact(cohort, lane as usize, time, Other::Obstacle(obstacle));
-            }
-        }
-        all
     }
 
     /// Counts a contact if it is a new one: the robot touched nothing for two ticks.
@@ -584,8 +628,11 @@ impl Lanes {
         for column in &mut self.real[body::VELOCITY..body::SETPOINT + 4] {
             column[lane] = 0.0;
         }
-        let end = cohort.layout.motion_end;
-        for column in &mut self.real[body::COLUMNS..end] {
+        let layout = &cohort.layout;
+        for column in &mut self.real[body::COLUMNS..layout.state_end] {
+            column[lane] = 0.0;
+        }
+        for column in &mut self.real[layout.joints.rates()..layout.joints.commands()] {
             column[lane] = 0.0;
         }
         self.faults.push(Fault { time, robot: self.robots[lane], what });
@@ -621,7 +668,8 @@ impl Lanes {
 
 /// Moves what contacts asked for into position and velocity.
 fn take_pushes(columns: &mut [Column]) {
-    for (target, source) in [(body::POSITION, body::PUSH), (body::VELOCITY, body::KICK)] {
+    let asked = [(body::POSITION, body::PUSH), (body::VELOCITY, body::KICK), (body::ANGULAR_VELOCITY, body::TWIST)];
+    for (target, source) in asked {
         for axis in 0..3 {
             let asked = std::mem::replace(&mut columns[source + axis], [0.0; LANES]);
             columns[target + axis].iter_mut().zip(asked).for_each(|(value, change)| *value += change);

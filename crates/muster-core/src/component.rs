@@ -7,7 +7,8 @@
 //! world by shared reference, can change nothing but its own sample. That is why sensors, and nothing else, may run
 //! asynchronously.
 
-use crate::contact::Mobility;
+use crate::contact::{Mass, Mobility, Obstacle};
+use crate::joints::JointColumns;
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
 use crate::model::Environment;
 use crate::node::{Node, Problems};
@@ -62,6 +63,12 @@ pub trait Motion: Send + Sync {
     /// How a robot with this motion yields to contacts.
     fn mobility(&self) -> Mobility;
 
+    /// The mass of a robot that is [`Mobility::Dynamic`], as it is now.
+    fn mass(&self, columns: &[Column], lane: usize) -> Mass {
+        _ = (columns, lane);
+        Mass::INFINITE
+    }
+
     /// Prepares inputs and state of one new robot whose pose is already set. `columns` begin with the body columns,
     /// followed by inputs and state.
     fn start(&self, columns: &mut [Column], lane: usize);
@@ -84,6 +91,23 @@ pub struct Tick<'a> {
     pub environment: &'a Environment,
     /// How to run kernels.
     pub simd: Simd,
+    /// Where the robot's joints are among the columns; they have moved already.
+    pub joints: JointColumns,
+    pub(crate) near: &'a [(u8, u32)],
+}
+
+impl<'a> Tick<'a> {
+    /// A tick far from every obstacle, of a robot without joints. For trying out a motion by itself.
+    pub fn alone(dt_s: f64, environment: &'a Environment, simd: Simd) -> Self {
+        Self { dt_s, time: SimTime::ZERO, environment, simd, joints: JointColumns::default(), near: &[] }
+    }
+
+    /// The obstacles a robot could touch in this tick.
+    pub fn near(&self, lane: usize) -> impl Iterator<Item = &Obstacle> {
+        let from = self.near.partition_point(|(other, _)| usize::from(*other) < lane);
+        let own = self.near[from..].iter().take_while(move |(other, _)| usize::from(*other) == lane);
+        own.map(|(_, obstacle)| &self.environment.obstacles[*obstacle as usize])
+    }
 }
 
 /// Commands robots: writes setpoints or inputs from what sensors say.
@@ -174,6 +198,8 @@ pub struct Control<'a> {
     pub setpoint: &'a mut [Column],
     /// The motion's inputs.
     pub inputs: &'a mut [Column],
+    /// Commands of the robot's joints, in the order of its frames, and whether they are positions or rates.
+    pub joints: JointCommands<'a>,
     /// The driver's real memory.
     pub state: &'a mut [Column],
     /// The driver's integer memory.
@@ -185,6 +211,16 @@ pub struct Control<'a> {
     pub(crate) due: u32,
     pub(crate) current: usize,
     pub(crate) readings: Readings<'a>,
+}
+
+/// What a driver wants of joints.
+pub struct JointCommands<'a> {
+    /// Where joints are, rad or m.
+    pub positions: &'a [Column],
+    /// What each is to do, see [`crate::joints::mode`].
+    pub commands: &'a mut [Column],
+    /// Whether the commands are positions or rates; empty without joints.
+    pub mode: &'a mut [Column],
 }
 
 /// Where a driver's subscribed samples are.
@@ -377,6 +413,8 @@ pub struct Measure<'a> {
     pub environment: &'a Environment,
     /// How to run kernels.
     pub simd: Simd,
+    /// Where the robot's joints are in the truth.
+    pub joints: JointColumns,
 }
 
 /// A sensor that looks at the world.

@@ -2,8 +2,9 @@
 //! robots could touch form a group and tick together; all others live alone. How robots are grouped never changes
 //! results, only which ticks have to wait for each other.
 
-use crate::chunk::{Chunk, Other, Surroundings};
-use crate::contact::{self, PairContact, Partner, Shape};
+use crate::chunk::{Chunk, Found, Surroundings, find_pair, settle};
+use crate::contact::patch::MARGIN_M;
+use crate::contact::{Mobility, Other};
 use crate::exec::{Executor, Serial};
 use crate::grid::Grid;
 use crate::lanes::body;
@@ -30,6 +31,8 @@ pub(crate) struct Group {
     chunks: Vec<Box<Chunk>>,
     pairs: Vec<Pair>,
     robots: usize,
+    /// What its pairs do to each other in a tick, block by block.
+    found: Vec<Found>,
 }
 
 /// A robot's swept ball.
@@ -50,6 +53,9 @@ pub(crate) struct Solids<'a> {
 
 /// Robots whose partners are searched as one piece of work.
 const BLOCK: usize = 256;
+
+/// Pairs that are looked at as one piece of work.
+const PAIRS: usize = 64;
 
 /// From this many robots on the search is spread over threads.
 const PARALLEL_FROM: usize = 1000;
@@ -155,9 +161,9 @@ impl Coupling {
             let blueprint = &chunk.cohort.blueprint;
             let ticks = blueprint.rate.first_after(until).saturating_sub(chunk.tick.index);
             let travel_m = blueprint.motion.speed_max_mps() * ticks as f64 * blueprint.rate.period_s();
-            let (shape, reach_m) = (blueprint.shape, blueprint.shape.radius_m() + travel_m);
+            let (nothing, reach_m) = (blueprint.parts.is_empty(), chunk.cohort.radius_m + MARGIN_M + travel_m);
             chunk.reach_m = reach_m;
-            if shape == Shape::None {
+            if nothing {
                 continue;
             }
             widest_m = widest_m.max(chunk.reach_m);
@@ -312,27 +318,32 @@ fn near_obstacles<E: Executor>(state: &mut State, around: &Solids<'_>, executor:
         let Some(chunk) = chunk else { return };
         chunk.near.clear();
         let blueprint = &chunk.cohort.blueprint;
-        if blueprint.shape == Shape::None {
+        if blueprint.parts.is_empty() || blueprint.motion.mobility() == Mobility::Fixed {
             return;
         }
         let (reach_m, planar) = (chunk.reach_m, blueprint.planar());
+        let (parts, heavy) = (blueprint.parts.len(), blueprint.motion.mobility() == Mobility::Dynamic);
         for lane in 0..chunk.len {
             let centre_m = body::vec3(&chunk.real, body::POSITION, lane);
             if !planar {
                 near_planes(&mut chunk.near, lane as u8, (centre_m, reach_m), around);
             }
-            around.obstacles.near(around.environment, centre_m, reach_m, |obstacle| {
+            around.obstacles.near(centre_m, reach_m, |obstacle| {
                 chunk.near.push((lane as u8, obstacle));
             });
         }
         chunk.near.sort_unstable();
+        if heavy && !chunk.near.is_empty() {
+            let most = chunk.near.len() * parts;
+            chunk.make_room_for(most);
+        }
     });
 }
 
 fn near_planes(near: &mut Vec<(u8, u32)>, lane: u8, (centre_m, reach_m): (DVec3, f64), around: &Solids<'_>) {
     for &plane in &around.obstacles.planes {
-        let obstacle = &around.environment.obstacles[plane as usize];
-        let height = (obstacle.orientation * DVec3::Z).dot(centre_m - obstacle.position_m);
+        let pose = &around.environment.obstacles[plane as usize].pose;
+        let height = (pose.orientation * DVec3::Z).dot(centre_m - pose.position_m);
         if height <= reach_m {
             near.push((lane, plane));
         }
@@ -362,22 +373,30 @@ impl Group {
         }
         while let Some(time) = self.next_tick(end) {
             for chunk in self.chunks.iter_mut().filter(|chunk| chunk.tick.next == time) {
-                chunk.live(around);
+                chunk.begin_tick(around);
             }
-            self.meet(time);
+            self.meet(time, around, &Serial);
+            for chunk in self.chunks.iter_mut().filter(|chunk| chunk.now == time) {
+                chunk.end_tick(around);
+            }
         }
         self.chunks.iter_mut().for_each(|chunk| chunk.decide_before(end, around));
     }
 
-    /// The same on all threads: one fork-join a tick.
+    /// The same on all threads: three fork-joins a tick.
     fn live_wide<E: Executor>(&mut self, end: SimTime, around: &Surroundings<'_>, executor: &E) {
         while let Some(time) = self.next_tick(end) {
             executor.for_each_mut(&mut self.chunks, &|_, chunk: &mut Box<Chunk>| {
                 if chunk.tick.next == time {
-                    chunk.live(around);
+                    chunk.begin_tick(around);
                 }
             });
-            self.meet(time);
+            self.meet(time, around, executor);
+            executor.for_each_mut(&mut self.chunks, &|_, chunk: &mut Box<Chunk>| {
+                if chunk.now == time {
+                    chunk.end_tick(around);
+                }
+            });
         }
         executor.for_each_mut(&mut self.chunks, &|_, chunk: &mut Box<Chunk>| chunk.decide_before(end, around));
     }
@@ -386,38 +405,42 @@ impl Group {
         self.chunks.iter().map(|chunk| chunk.tick.next).min().filter(|&next| next <= end)
     }
 
-    /// Evaluates every pair of which at least one robot has just ticked.
-    fn meet(&mut self, time: SimTime) {
-        for at in 0..self.pairs.len() {
-            let Pair { first, second, .. } = self.pairs[at];
-            let (a, b) = (&self.chunks[first.0 as usize], &self.chunks[second.0 as usize]);
-            if a.now != time && b.now != time {
-                continue;
+    /// Evaluates every pair of which at least one robot has just ticked, and lets contacts act.
+    fn meet<E: Executor>(&mut self, time: SimTime, around: &Surroundings<'_>, executor: &E) {
+        let (pairs, chunks) = (&self.pairs, &self.chunks);
+        self.found.resize_with(pairs.len().div_ceil(PAIRS), Found::default);
+        executor.for_each_mut(&mut self.found, &|block, found: &mut Found| {
+            found.clear();
+            for pair in &pairs[block * PAIRS..pairs.len().min((block + 1) * PAIRS)] {
+                if [pair.first, pair.second].iter().any(|spot| chunks[spot.0 as usize].now == time) {
+                    find_pair(chunks, pair.first, pair.second, found);
+                }
             }
-            let (solid_a, solid_b) = (a.cohort.blueprint.solid(), b.cohort.blueprint.solid());
-            let contact = contact::meet(
-                Partner { columns: &a.real, lane: first.1 as usize, solid: &solid_a },
-                Partner { columns: &b.real, lane: second.1 as usize, solid: &solid_b },
-            );
-            if let Some(contact) = contact {
-                self.hand_out(time, first, second, &contact);
+        });
+        for found in &mut self.found {
+            for (owner, patch) in found.patches.drain(..) {
+                self.chunks[owner as usize].found.push(patch);
+            }
+            for (spots, changes) in found.nudges.drain(..) {
+                hand_out(&mut self.chunks, time, spots, changes);
             }
         }
+        settle(&mut self.chunks, around.environment);
     }
+}
 
-    fn hand_out(&mut self, time: SimTime, first: (u32, u8), second: (u32, u8), contact: &PairContact) {
-        let number = |(chunk, lane): (u32, u8)| self.chunks[chunk as usize].robots[lane as usize];
-        let (robot_a, robot_b) = (number(first), number(second));
-        for ((chunk, lane), (push, kick), other) in [(first, contact.first, robot_b), (second, contact.second, robot_a)]
-        {
-            let chunk = &mut self.chunks[chunk as usize];
-            let lane = lane as usize;
-            let push = body::vec3(&chunk.real, body::PUSH, lane) + push;
-            let kick = body::vec3(&chunk.real, body::KICK, lane) + kick;
-            body::set_vec3(&mut chunk.real, body::PUSH, lane, push);
-            body::set_vec3(&mut chunk.real, body::KICK, lane, kick);
-            chunk.pushed = true;
-            chunk.note_contact(lane, time, Other::Robot(other));
-        }
+/// Gives two robots that are moved by their algorithms what they do to each other, at their next tick.
+fn hand_out(chunks: &mut [Box<Chunk>], time: SimTime, spots: [(u32, u8); 2], changes: [(DVec3, DVec3); 2]) {
+    let number = |(chunk, lane): (u32, u8)| chunks[chunk as usize].robots[usize::from(lane)];
+    let others = [number(spots[1]), number(spots[0])];
+    for (((chunk, lane), (push, kick)), other) in spots.into_iter().zip(changes).zip(others) {
+        let chunk = &mut chunks[chunk as usize];
+        let lane = usize::from(lane);
+        let push = body::vec3(&chunk.real, body::PUSH, lane) + push;
+        let kick = body::vec3(&chunk.real, body::KICK, lane) + kick;
+        body::set_vec3(&mut chunk.real, body::PUSH, lane, push);
+        body::set_vec3(&mut chunk.real, body::KICK, lane, kick);
+        chunk.pushed = true;
+        chunk.note_contact(lane, time, Other::Robot(other));
     }
 }

@@ -1,9 +1,10 @@
 //! The state hash: 128 bits over everything that must be equal when two runs are equal, robot by robot in the order of
-//! their identities. Covers columns (motion, drivers, sensors, modifiers, queues), visible samples on the board,
+//! their identities. Covers columns (motion, drivers, sensors, modifiers, queues), contacts, visible samples on the board,
 //! properties added at run time, and time. Not covered: results in flight, storage slots, wall clock, counters of
 //! drops.
 
 use crate::board::NOWHERE;
+use crate::contact::Other;
 use crate::state::{Robot, State};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -40,6 +41,7 @@ impl State {
             chunk.real.iter().for_each(|column| hasher.update(&column[lane].to_bits().to_le_bytes()));
             chunk.int.iter().for_each(|column| hasher.update(&column[lane].to_le_bytes()));
         }
+        hasher.update(&self.contacts_hash(robot).to_le_bytes());
         for &slot in robot.slots.iter().filter(|&&slot| slot != NOWHERE) {
             let entry = &self.board.entries[slot as usize];
             hasher.update(&entry.stamp.map_or(u64::MAX, |stamp| stamp.ns()).to_le_bytes());
@@ -52,5 +54,21 @@ impl State {
             values.iter().for_each(|value| hasher.update(&value.to_bits().to_le_bytes()));
         }
         hasher.digest128()
+    }
+
+    /// The contacts a robot keeps, whatever order they are stored in.
+    fn contacts_hash(&self, robot: &Robot) -> u64 {
+        let Some(chunk) = self.chunk(robot.chunk) else { return 0 };
+        let own = chunk.patches.iter().filter(|patch| patch.key.lane == robot.lane);
+        own.fold(0, |sum, patch| {
+            let with = match patch.key.with {
+                Other::Robot(number) => self.roster.get(number).map_or(0, |other| other.key),
+                Other::Obstacle(index) => u64::from(index),
+            };
+            let mut hasher = Xxh3::new();
+            hasher.update(&with.to_le_bytes());
+            patch.numbers().for_each(|number| hasher.update(&number.to_bits().to_le_bytes()));
+            sum.wrapping_add(hasher.digest())
+        })
     }
 }

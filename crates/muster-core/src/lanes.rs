@@ -63,12 +63,16 @@ pub mod body {
     pub const PUSH: usize = 19;
     /// Change of velocity that others' contacts ask for, taken at the next tick, m/s.
     pub const KICK: usize = 22;
+    /// Change of angular velocity in the body frame that others' contacts ask for, taken at the next tick, rad/s.
+    pub const TWIST: usize = 25;
+    /// Force of all contacts with mass over the last tick in the world frame, N.
+    pub const CONTACT_FORCE: usize = 28;
     /// What kind of setpoint stands in [`SETPOINT`], see [`super::setpoint`].
-    pub const SETPOINT_MODE: usize = 25;
+    pub const SETPOINT_MODE: usize = 31;
     /// The setpoint: four numbers whose meaning the mode tells.
-    pub const SETPOINT: usize = 26;
+    pub const SETPOINT: usize = 32;
     /// How many columns these are.
-    pub const COLUMNS: usize = 30;
+    pub const COLUMNS: usize = 36;
 
     /// Their names.
     pub const QUANTITIES: &[Quantity] = &[
@@ -80,6 +84,8 @@ pub mod body {
         Quantity::many("wind_mps", 3),
         Quantity::many("contact_push_m", 3),
         Quantity::many("contact_kick_mps", 3),
+        Quantity::many("contact_twist_radps", 3),
+        Quantity::many("contact_force_n", 3),
         Quantity::one("setpoint_mode"),
         Quantity::many("setpoint", 4),
     ];

@@ -2,7 +2,8 @@
 //! of and how their columns are laid out; the environment holds gravity, air, origin and obstacles.
 
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
-use crate::contact::{Mobility, Obstacle, Shape, Solid};
+use crate::contact::{Mobility, Obstacle, Part};
+use crate::joints::{Frame, JointColumns, jointed, reach_m};
 use crate::lanes::{Quantity, body};
 use crate::random;
 use crate::time::{Rate, SimTime};
@@ -35,30 +36,6 @@ pub struct Origin {
     pub longitude_deg: f64,
     /// Altitude, m.
     pub altitude_m: f64,
-}
-
-/// A named frame on a robot, relative to its parent, perhaps moved by a joint.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Frame {
-    /// Its name.
-    pub name: String,
-    /// The frame it hangs on, as an index into the robot's frames; `None` for the body.
-    pub parent: Option<usize>,
-    /// `parent_from_frame` when the joint is at zero.
-    pub pose: Pose,
-    /// How it moves relative to its parent.
-    pub joint: Joint,
-}
-
-/// How a frame moves relative to its parent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Joint {
-    /// Not at all.
-    Fixed,
-    /// Turns about an axis of the frame.
-    Turn(DVec3),
-    /// Slides along an axis of the frame.
-    Slide(DVec3),
 }
 
 /// A driver in its place on a robot.
@@ -132,12 +109,8 @@ pub struct Blueprint {
     pub sensors: Vec<SensorSlot>,
     /// Frames, parents first.
     pub frames: Vec<Frame>,
-    /// Outline, friction and restitution.
-    pub shape: Shape,
-    /// Coefficient of friction.
-    pub friction: f64,
-    /// Coefficient of restitution.
-    pub restitution: f64,
+    /// What touches others; nothing, if empty.
+    pub parts: Vec<Part>,
     /// Text that is equal exactly for robots that may share a cohort.
     pub key: String,
 }
@@ -213,10 +186,13 @@ pub struct Layout {
     pub reals: usize,
     /// Number of integer columns.
     pub integers: usize,
-    /// Body, inputs and state of the motion: `0..motion_end`.
+    /// Body, inputs and state of the motion: `0..state_end`.
+    pub(crate) state_end: usize,
+    /// The same and joints: what a motion gets.
     pub(crate) motion_end: usize,
     pub(crate) inputs: (usize, usize),
-    pub(crate) joints: (usize, usize),
+    /// Where joints are.
+    pub joints: JointColumns,
     pub(crate) wind: (usize, usize),
     pub(crate) drivers_first: usize,
     pub(crate) sensors_first: usize,
@@ -270,12 +246,9 @@ impl Layout {
             columns.integer(name.to_owned(), 1);
         }
         let inputs = columns.real("input.", blueprint.motion.inputs());
-        let (_, motion_end) = columns.real("motion.", blueprint.motion.state());
-        let first_joint = columns.reals;
-        for frame in blueprint.frames.iter().filter(|frame| frame.joint != Joint::Fixed) {
-            columns.reals_named(format!("joint.{}", frame.name), 1);
-        }
-        let joints = (first_joint, columns.reals);
+        let (_, state_end) = columns.real("motion.", blueprint.motion.state());
+        let joints = joint_columns(&mut columns, &blueprint.frames);
+        let motion_end = columns.reals;
         let wind = columns.real("gust.", wind.state());
         let drivers_first = columns.reals;
         let mut drivers: Vec<DriverColumns> = Vec::new();
@@ -295,6 +268,7 @@ impl Layout {
             variables: columns.variables,
             reals: columns.reals,
             integers: columns.integers,
+            state_end,
             motion_end,
             inputs,
             joints,
@@ -340,6 +314,19 @@ fn wire(path: &str, blueprint: &Blueprint, sensors: &[SensorColumns]) -> (Wire, 
     }
 }
 
+fn joint_columns(columns: &mut LayoutBuilder, frames: &[Frame]) -> JointColumns {
+    let (first, count) = (columns.reals, jointed(frames).count());
+    for family in ["joint", "joint_rate", "joint_command"] {
+        for frame in jointed(frames) {
+            columns.reals_named(format!("{family}.{}", frame.name), 1);
+        }
+    }
+    if count > 0 {
+        columns.reals_named("joint_mode".to_owned(), 1);
+    }
+    JointColumns { first, count }
+}
+
 fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColumns {
     let name = &slot.name;
     let fields = slot.sensor.fields();
@@ -382,14 +369,11 @@ fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColum
 }
 
 impl Blueprint {
-    /// What a robot of this blueprint is to a contact.
-    pub fn solid(&self) -> Solid {
-        Solid {
-            shape: self.shape,
-            mobility: self.motion.mobility(),
-            friction: self.friction,
-            restitution: self.restitution,
-        }
+    /// Radius of the ball around the body that holds all parts, however joints are moved, m.
+    pub fn radius_m(&self) -> f64 {
+        let reach =
+            |part: &Part| part.pose.position_m.length() + part.solid.radius_m() + reach_m(&self.frames, part.frame);
+        self.parts.iter().map(reach).fold(0.0, f64::max)
     }
 
     /// The sensor of this name.
@@ -414,13 +398,18 @@ pub struct Cohort {
     pub blueprint: Blueprint,
     /// Where their state is stored.
     pub layout: Layout,
+    /// Radius of the ball around the body that holds all parts, m.
+    pub radius_m: f64,
+    /// A robot that moves by more in a tick could leap through something, m.
+    pub(crate) leap_m: f64,
 }
 
 impl Cohort {
     /// A cohort of robots of this blueprint in a given wind.
     pub fn new(blueprint: Blueprint, wind: &dyn Wind) -> Arc<Self> {
         let layout = Layout::new(&blueprint, wind);
-        Arc::new(Self { blueprint, layout })
+        let thinnest = blueprint.parts.iter().map(|part| part.solid.inner_radius_m()).fold(f64::INFINITY, f64::min);
+        Arc::new(Self { radius_m: blueprint.radius_m(), leap_m: 0.5 * thinnest, blueprint, layout })
     }
 }
 
@@ -469,21 +458,4 @@ pub struct Model {
 /// A robot's identity: its name and which robot of this name it is. Keys its random streams.
 pub fn robot_key(name: &str, spawn_number: u64) -> u64 {
     random::combine(random::id_of(name), spawn_number)
-}
-
-/// The pose of frame `at` relative to the body, with all joints at these positions (rad or m), parents first.
-pub fn body_from_frame(frames: &[Frame], joints: &[f64], at: usize) -> Pose {
-    let frame = &frames[at];
-    let moved = match frame.joint {
-        Joint::Fixed => Pose::IDENTITY,
-        Joint::Turn(axis) => {
-            Pose { orientation: crate::math::quat_from_axis_angle(axis, joints[at]), ..Pose::IDENTITY }
-        }
-        Joint::Slide(axis) => Pose { position_m: axis * joints[at], ..Pose::IDENTITY },
-    };
-    let here = frame.pose.then(&moved);
-    match frame.parent {
-        None => here,
-        Some(parent) => body_from_frame(frames, joints, parent).then(&here),
-    }
 }

@@ -1,8 +1,8 @@
 //! Properties: every number of every robot by name. Variables are columns and can be written; constants belong to the
 //! blueprint and cannot; further properties can be added while a simulation runs; two names can mean one variable.
 
-use crate::chunk::joint_positions;
 use crate::component::{Pose, Sense};
+use crate::joints::frame_motions;
 use crate::lanes::body;
 use crate::model::{Bank, Variable};
 use crate::node::nearest;
@@ -188,11 +188,16 @@ impl World {
     fn write(&mut self, robot: u32, bank: Bank, first: usize, values: &[f64]) {
         if let Some((chunk, lane)) = self.state_mut().place_of_mut(robot) {
             chunk.expect_carried();
+            let joints = chunk.cohort.layout.joints;
             for (offset, &value) in values.iter().enumerate() {
                 match bank {
                     Bank::Real => chunk.real[first + offset][lane] = value,
                     Bank::Integer => chunk.int[first + offset][lane] = value as i64,
                 }
+            }
+            // a joint that is put somewhere stays there
+            if bank == Bank::Real && (joints.positions()..joints.rates()).contains(&first) {
+                chunk.real[first + 2 * joints.count][lane] = values[0];
             }
         }
     }
@@ -241,7 +246,7 @@ impl World {
         let member = |member: &String| match self.state().roster.find(member) {
             Some((number, robot)) => {
                 let position_m = self.state().pose(number)?.position_m;
-                let radius_m = robot.cohort.blueprint.shape.radius_m();
+                let radius_m = robot.cohort.radius_m;
                 Some((position_m - radius_m, position_m + radius_m))
             }
             None if member == name => None,
@@ -309,9 +314,10 @@ impl World {
             position_m: body::vec3(&chunk.real, body::POSITION, lane),
             orientation: body::orientation(&chunk.real, lane),
         };
-        let mut positions = Vec::new();
-        joint_positions(&robot.cohort, &chunk.real, lane, &mut positions);
-        Some(body_pose.then(&crate::model::body_from_frame(frames, &positions, at)))
+        let mut motions = Vec::new();
+        let first = robot.cohort.layout.joints.positions();
+        frame_motions(frames, |joint| (chunk.real[first + joint][lane], 0.0), &mut motions);
+        Some(body_pose.then(&motions[at].pose))
     }
 
     fn unknown(&self, path: &str) -> PropertyError {

@@ -3,8 +3,11 @@
 
 use crate::grid::Grid;
 use crate::model::Environment;
+use crate::shape::Shape;
 use crate::time::SimTime;
 use glam::{DQuat, DVec3};
+use parry3d_f64::bounding_volume::Aabb;
+use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 use std::sync::Arc;
 
 /// One robot as others see it.
@@ -36,48 +39,40 @@ pub struct Snapshot {
     /// What stands still.
     pub environment: Arc<Environment>,
     grids: Vec<(f64, Grid)>,
-    grid_of_obstacles: Arc<Obstacles>,
+    obstacles: Arc<Obstacles>,
 }
 
-/// Obstacles sorted for quick search: all but planes, by their bounding balls.
-#[derive(Debug, Default)]
+/// Obstacles in a hierarchy of bounds for quick search: all but planes.
 pub(crate) struct Obstacles {
-    grid: Grid,
+    hierarchy: Bvh,
     indices: Vec<u32>,
-    largest_radius_m: f64,
     pub(crate) planes: Vec<u32>,
 }
 
 impl Obstacles {
     pub(crate) fn new(environment: &Environment) -> Self {
-        let bounded = |index: &usize| environment.obstacles[*index].shape.radius_m().is_finite();
-        let (indices, planes): (Vec<usize>, Vec<usize>) = (0..environment.obstacles.len()).partition(bounded);
-        let radius = |&index: &usize| environment.obstacles[index].shape.radius_m();
-        let largest_radius_m = indices.iter().map(radius).fold(0.0, f64::max);
-        let mut grid = Grid::default();
-        grid.rebuild(largest_radius_m.max(1.0), indices.iter().map(|&index| environment.obstacles[index].position_m));
-        let narrow = |list: Vec<usize>| list.into_iter().map(|index| index as u32).collect();
-        Self { grid, indices: narrow(indices), largest_radius_m, planes: narrow(planes) }
+        let bounded = |index: &u32| *environment.obstacles[*index as usize].solid.shape() != Shape::Plane;
+        let (indices, planes): (Vec<u32>, Vec<u32>) = (0..environment.obstacles.len() as u32).partition(bounded);
+        let bounds = |&index: &u32| {
+            let obstacle = &environment.obstacles[index as usize];
+            obstacle.solid.bounds(&obstacle.pose)
+        };
+        let leaves: Vec<Aabb> = indices.iter().map(bounds).collect();
+        Self { hierarchy: Bvh::from_leaves(BvhBuildStrategy::Binned, &leaves), indices, planes }
     }
 
-    /// Calls `found` with every bounded obstacle that has a point within `radius_m` of `centre_m`.
-    pub(crate) fn near(&self, environment: &Environment, centre_m: DVec3, radius_m: f64, mut found: impl FnMut(u32)) {
-        if self.indices.is_empty() {
-            return;
+    /// Calls `found` with every bounded obstacle whose bounds have a point within `radius_m` of `centre_m`.
+    pub(crate) fn near(&self, centre_m: DVec3, radius_m: f64, mut found: impl FnMut(u32)) {
+        if !self.indices.is_empty() {
+            let around = Aabb::new(centre_m - radius_m, centre_m + radius_m);
+            self.hierarchy.intersect_aabb(&around).for_each(|at| found(self.indices[at as usize]));
         }
-        self.grid.within(centre_m, radius_m + self.largest_radius_m, |at, _| {
-            let index = self.indices[at as usize];
-            let nearest = nearest_point(&environment.obstacles[index as usize], centre_m);
-            if (nearest - centre_m).length_squared() <= radius_m * radius_m {
-                found(index);
-            }
-        });
     }
 }
 
 impl Snapshot {
-    pub(crate) fn new(environment: Arc<Environment>, grid_of_obstacles: Arc<Obstacles>) -> Self {
-        Self { time: SimTime::ZERO, robots: Vec::new(), environment, grids: Vec::new(), grid_of_obstacles }
+    pub(crate) fn new(environment: Arc<Environment>, obstacles: Arc<Obstacles>) -> Self {
+        Self { time: SimTime::ZERO, robots: Vec::new(), environment, grids: Vec::new(), obstacles }
     }
 
     /// A world of these robots at the start of time, with the search within these radii (ascending, without repeats)
@@ -113,28 +108,16 @@ impl Snapshot {
     }
 
     /// Calls `found(index, nearest point)` with every obstacle that has a point within `radius_m` of `centre_m`,
-    /// planes first, then in the order of the obstacles' cells.
+    /// planes first.
     pub fn obstacles_within(&self, centre_m: DVec3, radius_m: f64, mut found: impl FnMut(usize, DVec3)) {
         let mut consider = |index: u32| {
-            let nearest = nearest_point(&self.environment.obstacles[index as usize], centre_m);
+            let obstacle = &self.environment.obstacles[index as usize];
+            let nearest = obstacle.solid.nearest_point(&obstacle.pose, centre_m);
             if (nearest - centre_m).length_squared() <= radius_m * radius_m {
                 found(index as usize, nearest);
             }
         };
-        self.grid_of_obstacles.planes.iter().copied().for_each(&mut consider);
-        self.grid_of_obstacles.near(&self.environment, centre_m, radius_m, &mut consider);
+        self.obstacles.planes.iter().copied().for_each(&mut consider);
+        self.obstacles.near(centre_m, radius_m, &mut consider);
     }
-}
-
-/// The point of an obstacle that is nearest to a point (the point itself if it is inside).
-fn nearest_point(obstacle: &crate::contact::Obstacle, point_m: DVec3) -> DVec3 {
-    use crate::contact::Shape;
-    let local = obstacle.orientation.conjugate() * (point_m - obstacle.position_m);
-    let nearest = match obstacle.shape {
-        Shape::None => local,
-        Shape::Sphere { radius_m } => local.clamp_length_max(radius_m),
-        Shape::Box { half_m } => local.clamp(-half_m, half_m),
-        Shape::Plane => DVec3::new(local.x, local.y, local.z.min(0.0)),
-    };
-    obstacle.position_m + obstacle.orientation * nearest
 }

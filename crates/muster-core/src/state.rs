@@ -5,6 +5,7 @@ use crate::board::{Board, Entry, NOWHERE};
 use crate::chunk::{Chunk, Start, Surroundings};
 use crate::command::Command;
 use crate::component::{Pose, Sense};
+use crate::contact::Other;
 use crate::lanes::{LANES, body};
 use crate::look::LookJob;
 use crate::model::{Bank, Cohort, Model, Placement};
@@ -245,9 +246,17 @@ impl State {
         }
     }
 
+    /// Forgets the contacts others have with a robot.
+    fn part_from(&mut self, number: u32) {
+        for chunk in self.chunks.iter_mut().flatten() {
+            chunk.patches.retain(|patch| patch.key.with != Other::Robot(number));
+        }
+    }
+
     /// Removes a robot and everything of it.
     pub(crate) fn remove(&mut self, number: u32) -> Option<Robot> {
         let robot = self.roster.remove(number)?;
+        self.part_from(number);
         let moved = self.chunk_mut(robot.chunk)?.remove(robot.lane as usize);
         if let Some(Some(moved)) = moved.map(|number| self.roster.robots[number as usize].as_mut()) {
             moved.lane = robot.lane;
@@ -337,6 +346,7 @@ impl State {
             })
             .collect();
         let robot = self.roster.get(number)?.clone();
+        self.part_from(number);
         let moved = self.chunk_mut(robot.chunk)?.remove(lane);
         if let Some(Some(moved)) = moved.map(|moved| self.roster.robots[moved as usize].as_mut()) {
             moved.lane = robot.lane;

@@ -680,7 +680,7 @@ fn fill(snapshot: &mut Snapshot, state: &State) {
     };
     snapshot.robots.resize(state.roster.order.len(), nobody);
     for chunk in state.chunks.iter().flatten() {
-        let radius_m = chunk.cohort.blueprint.shape.radius_m();
+        let radius_m = chunk.cohort.radius_m;
         for lane in 0..chunk.len {
             let number = chunk.robots[lane];
             snapshot.robots[chunk.dense[lane] as usize] = Seen {

@@ -7,7 +7,6 @@ use muster_core::lanes::{Column, LANES, Quantity, body, setpoint};
 use muster_core::model::{Environment, Origin};
 use muster_core::node::{Node, Problems};
 use muster_core::simd::Simd;
-use muster_core::time::SimTime;
 use muster_models::motions::MOTIONS;
 use muster_models::winds::constant::Constant;
 use muster_models::winds::dryden;
@@ -65,7 +64,7 @@ fn cost_ns(kind: &Kind<dyn Motion>, simd: Simd) -> f64 {
         wind: Arc::new(Constant::CALM),
         obstacles: Vec::new(),
     };
-    let tick = Tick { dt_s: 0.002, time: SimTime::ZERO, environment: &environment, simd };
+    let tick = Tick::alone(0.002, &environment, simd);
     let mut chunks: Vec<Vec<Column>> = (0..CHUNKS).map(|_| chunk(motion.as_ref())).collect();
     typical_ns(|_| {
         for columns in &mut chunks {

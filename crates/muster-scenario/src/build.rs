@@ -4,20 +4,22 @@
 use crate::files::Files;
 use crate::layout;
 use crate::merge::merge;
-use crate::robot::{RobotBuilder, at_pose, make_modifiers};
+use crate::outline::terrain;
+use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers};
 use crate::template::{Scope, expand};
 use crate::text::{
     AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, That, WorldText,
 };
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 use muster_core::component::{Pose, Registry, Wind};
-use muster_core::contact::{Obstacle, Shape};
+use muster_core::contact::{Obstacle, Surface};
 use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
 use muster_core::math;
 use muster_core::model::{Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement};
 use muster_core::node::{Node, Place, Problem, Problems, Value};
 use muster_core::random;
+use muster_core::shape::{Shape, Solid};
 use muster_core::spec::{Parameter, Spec};
 use muster_core::time::SimTime;
 use std::collections::BTreeMap;
@@ -120,10 +122,12 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
     // the other blocks are checked even if one is wrong, so that all problems are seen at once
     let sound = sound_part(&node);
     let whole = text.as_ref().unwrap_or(&sound);
-    let environment = environment(&whole.world, &node, registry, &mut problems);
+    let mut groups = GroupNames::default();
+    let environment = environment(&whole.world, &node, registry, &mut groups, &mut problems);
+    let builder = RobotBuilder::new(registry, Arc::clone(&environment.wind), groups);
     let before = problems.list().len();
     let attached = attach(&mut node, &mut problems);
-    let (robots, cohorts) = place_robots(files, &node, whole, &environment, registry, &mut problems);
+    let (robots, cohorts) = place_robots(files, &node, whole, builder, &mut problems);
     // a robot that could not be made is not missed a second time by those who name it
     let complete = problems.list().len() == before;
     if complete {
@@ -263,31 +267,30 @@ fn enter<'a>(node: &'a mut Node, part: &str) -> Option<&'a mut Node> {
     }
 }
 
-fn environment(world: &WorldText, node: &Node, registry: Registry, problems: &mut Problems) -> Environment {
+fn environment(
+    world: &WorldText,
+    node: &Node,
+    registry: Registry,
+    groups: &mut GroupNames,
+    problems: &mut Problems,
+) -> Environment {
     let mut obstacles: Vec<Obstacle> = Vec::new();
     if world.ground {
-        obstacles.push(Obstacle {
-            name: "ground".to_owned(),
-            shape: Shape::Plane,
-            position_m: DVec3::ZERO,
-            orientation: DQuat::IDENTITY,
-            friction: 0.6,
-            restitution: 0.2,
-        });
+        obstacles.extend(Solid::new(Shape::Plane).map(|solid| Obstacle::new("ground", solid, Pose::IDENTITY)));
     }
     for (name, text) in &world.obstacles.0 {
         let place = node.get("world").and_then(|world| world.get("obstacles")).and_then(|all| all.get(name));
         let place = place.map_or(Place::default(), |node| node.place);
-        if let Some(shape) = obstacle_shape(name, text, place, problems) {
-            let pose = at_pose(&text.at);
-            obstacles.push(Obstacle {
+        match obstacle_solid(text) {
+            Ok(solid) => obstacles.push(Obstacle {
                 name: name.clone(),
-                shape,
-                position_m: pose.position_m,
-                orientation: pose.orientation,
-                friction: text.friction,
-                restitution: text.restitution,
-            });
+                solid,
+                pose: at_pose(&text.at),
+                surface: Surface { friction: text.friction, restitution: text.restitution },
+                belt_mps: DVec3::from(text.belt_mps),
+                groups: groups.read(&text.groups, &[]),
+            }),
+            Err((found, expected)) => problems.error(place, &format!("world.obstacles.{name}"), found, expected),
         }
     }
     Environment {
@@ -304,19 +307,16 @@ fn environment(world: &WorldText, node: &Node, registry: Registry, problems: &mu
     }
 }
 
-fn obstacle_shape(name: &str, text: &ObstacleText, place: Place, problems: &mut Problems) -> Option<Shape> {
-    let shapes = [
-        text.box_size_m.map(|size| Shape::Box { half_m: DVec3::from(size) * 0.5 }),
-        text.sphere_radius_m.map(|radius_m| Shape::Sphere { radius_m }),
-        text.plane.then_some(Shape::Plane),
-    ];
-    let chosen: Vec<Shape> = shapes.into_iter().flatten().collect();
-    if chosen.len() != 1 {
-        let path = format!("world.obstacles.{name}");
-        let expected = "exactly one of box_size_m, sphere_radius_m, plane: true";
-        problems.error(place, &path, format!("{} shapes", chosen.len()), expected);
+fn obstacle_solid(text: &ObstacleText) -> Result<Solid, (String, String)> {
+    let mut shapes = text.shapes();
+    shapes.extend(text.plane.then_some(Ok(Shape::Plane)));
+    shapes.extend(text.terrain.as_ref().map(terrain));
+    let words = "sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh, terrain, plane: true";
+    match (shapes.pop(), shapes.len()) {
+        (Some(shape), 0) => shape.and_then(Solid::new).map_err(|found| (found, "a shape".to_owned())),
+        (None, _) => Err(("no shape".to_owned(), format!("one of {words}"))),
+        (_, more) => Err((format!("{} shapes", more + 1), format!("exactly one of {words}"))),
     }
-    chosen.first().copied()
 }
 
 /// Still air.
@@ -356,15 +356,13 @@ fn place_robots(
     files: &mut Files,
     node: &Node,
     text: &ScenarioText,
-    environment: &Environment,
-    registry: Registry,
+    mut builder: RobotBuilder,
     problems: &mut Problems,
 ) -> Placed {
     let nodes = match node.get("robots").map(|robots| &robots.value) {
         Some(Value::List(nodes)) => nodes.as_slice(),
         _ => &[],
     };
-    let mut builder = RobotBuilder::new(registry, Arc::clone(&environment.wind));
     let mut robots: Vec<Placement> = Vec::new();
     let mut names: BTreeMap<String, Place> = BTreeMap::new();
     for (at, robot) in nodes.iter().enumerate().filter(|(_, robot)| !is_attached(robot)) {
@@ -382,6 +380,7 @@ fn place_robots(
         }
     }
     builder.check_subscriptions(&robots, problems);
+    builder.groups.check(problems);
     (robots, builder.into_cohorts())
 }
 
@@ -482,7 +481,7 @@ fn with_library(files: &mut Files, robot: &Node, path: &str, problems: &mut Prob
 }
 
 /// The keys of a shape of which one must be written.
-const OUTLINES: [&str; 3] = ["sphere_radius_m", "box_size_m", "none"];
+const OUTLINES: [&str; 7] = ["sphere_radius_m", "box_size_m", "cylinder", "capsule", "cone", "mesh", "none"];
 
 /// How many robot files may build on each other.
 const KIND_CHAIN_MAX: usize = 16;

@@ -8,6 +8,7 @@ pub mod build;
 pub mod files;
 pub mod layout;
 pub mod merge;
+pub mod outline;
 mod robot;
 pub mod schema;
 pub mod template;

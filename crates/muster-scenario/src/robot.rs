@@ -1,17 +1,15 @@
 //! From a robot's text to a cohort: motion, drivers, sensors, frames, outline. Robots with equal text share one cohort.
 
-use crate::text::{
-    At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, ShapeText, That,
-};
+use crate::text::{At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, That};
 use glam::DVec3;
 use muster_core::component::{Kind, Modifier, Pose, Registry, Sense, Wind};
-use muster_core::contact::Shape;
+use muster_core::contact::{Groups, Mobility, Part, Surface};
+use muster_core::joints::{Frame, Joint, Servo, frame_motions};
 use muster_core::lanes::Quantity;
 use muster_core::math;
-use muster_core::model::{
-    Blueprint, Cohort, DriverSlot, Frame, Joint, ModifierSlot, Placement, SensorSlot, body_from_frame,
-};
+use muster_core::model::{Blueprint, Cohort, DriverSlot, ModifierSlot, Placement, SensorSlot};
 use muster_core::node::{Node, Place, Problems, nearest};
+use muster_core::shape::{Shape, Solid};
 use muster_core::spec::{Spec, below};
 use muster_core::time::{Rate, SimTime};
 use std::collections::BTreeMap;
@@ -29,13 +27,48 @@ pub(crate) fn at_pose(at: &At) -> Pose {
     Pose { position_m: DVec3::from(at.xyz_m), orientation }
 }
 
-/// The outline a `shape` block means.
-pub(crate) fn shape_of(text: &ShapeText) -> Result<Shape, String> {
-    match (text.sphere_radius_m, text.box_size_m) {
-        (Some(radius_m), None) => Ok(Shape::Sphere { radius_m }),
-        (None, Some(size)) => Ok(Shape::Box { half_m: DVec3::from(size) * 0.5 }),
-        (None, None) => Ok(Shape::None),
-        _ => Err("one of sphere_radius_m, box_size_m, none: true".to_owned()),
+/// The bits of the collision groups a scenario names.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GroupNames(Vec<String>);
+
+/// The most groups a scenario may name.
+const GROUPS_MAX: usize = 32;
+
+impl GroupNames {
+    /// What these names mean; no name means all.
+    pub(crate) fn read(&mut self, of: &[String], meets: &[String]) -> Groups {
+        Groups { of: self.bits(of), meets: self.bits(meets) }
+    }
+
+    fn bits(&mut self, names: &[String]) -> u32 {
+        if names.is_empty() {
+            return u32::MAX;
+        }
+        names.iter().fold(0, |bits, name| bits | 1 << self.number(name).min(GROUPS_MAX - 1))
+    }
+
+    fn number(&mut self, name: &str) -> usize {
+        self.0.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.0.push(name.to_owned());
+            self.0.len() - 1
+        })
+    }
+
+    /// There are no more names than bits.
+    pub(crate) fn check(&self, problems: &mut Problems) {
+        if self.0.len() > GROUPS_MAX {
+            let found = format!("{} collision groups ({})", self.0.len(), self.0.join(", "));
+            problems.error(Place::default(), "groups", found, format!("at most {GROUPS_MAX}"));
+        }
+    }
+}
+
+/// The one shape among those written.
+fn only_shape(mut shapes: Vec<Result<Shape, String>>) -> Result<Solid, String> {
+    match (shapes.pop(), shapes.len()) {
+        (Some(shape), 0) => shape.and_then(Solid::new),
+        (None, _) => Err("no shape".to_owned()),
+        (_, more) => Err(format!("{} shapes", more + 1)),
     }
 }
 
@@ -58,6 +91,7 @@ pub(crate) struct RobotBuilder {
     registry: Registry,
     wind: Arc<dyn Wind>,
     cohorts: BTreeMap<String, Arc<Cohort>>,
+    pub(crate) groups: GroupNames,
     /// Where each cohort's drivers are written.
     places: BTreeMap<String, (Place, String)>,
 }
@@ -69,8 +103,8 @@ struct Reading<'a> {
 }
 
 impl RobotBuilder {
-    pub(crate) fn new(registry: Registry, wind: Arc<dyn Wind>) -> Self {
-        Self { registry, wind, cohorts: BTreeMap::new(), places: BTreeMap::new() }
+    pub(crate) fn new(registry: Registry, wind: Arc<dyn Wind>, groups: GroupNames) -> Self {
+        Self { registry, wind, groups, cohorts: BTreeMap::new(), places: BTreeMap::new() }
     }
 
     pub(crate) fn into_cohorts(self) -> BTreeMap<String, Arc<Cohort>> {
@@ -104,7 +138,7 @@ impl RobotBuilder {
     }
 
     fn blueprint(
-        &self,
+        &mut self,
         text: &RobotText,
         spread: usize,
         key: String,
@@ -127,10 +161,7 @@ impl RobotBuilder {
             .iter()
             .map(|(name, block)| self.sensor(name, &block.0, (rate, spread), &frames, reading))
             .collect();
-        let shape = shape_of(&text.shape).map_err(|expected| {
-            let path = below(&reading.path, "shape");
-            reading.problems.error(place, &path, "several shapes", expected);
-        });
+        let parts = self.parts(text, &frames, place, reading);
         let (motion_kind, motion, rate) = motion?;
         let blueprint = Blueprint {
             kind: text.kind.as_deref().map_or(motion_kind, file_stem).to_owned(),
@@ -140,9 +171,7 @@ impl RobotBuilder {
             drivers: drivers.into_iter().collect::<Option<_>>()?,
             sensors: sensors.into_iter().collect::<Option<_>>()?,
             frames,
-            shape: shape.ok()?,
-            friction: text.shape.friction,
-            restitution: text.shape.restitution,
+            parts: parts?,
             key,
         };
         self.check(&blueprint, place, reading).then_some(blueprint)
@@ -211,8 +240,9 @@ impl RobotBuilder {
             reading.problems.error(node.place, &below(&path, "frame"), "a frame that joints move", expected);
             return None;
         }
-        let still = vec![0.0; frames.len()];
-        let fixed = frame.filter(|_| moved.is_none()).map(|frame| body_from_frame(frames, &still, frame));
+        let mut still = Vec::new();
+        frame_motions(frames, |_| (0.0, 0.0), &mut still);
+        let fixed = frame.filter(|_| moved.is_none()).map(|frame| still[frame].pose);
         let phase = match common.phase {
             Phase::Aligned => SimTime::ZERO,
             Phase::Spread => spread_phase(rate, ticks, spread),
@@ -239,7 +269,8 @@ impl RobotBuilder {
             waiting.retain(|(name, frame)| {
                 let parent = frame.parent.as_ref().map(|parent| frames.iter().position(|known| known.name == *parent));
                 let Some(parent) = parent.map_or(Some(None), |found| found.map(Some)) else { return true };
-                frames.push(Frame { name: name.clone(), parent, pose: at_pose(&frame.at), joint: joint_of(frame) });
+                let (joint, servo) = joint_of(frame);
+                frames.push(Frame { name: name.clone(), parent, pose: at_pose(&frame.at), joint, servo });
                 false
             });
             if waiting.len() == before {
@@ -255,7 +286,62 @@ impl RobotBuilder {
         frames
     }
 
-    /// What no single block shows: inputs that do not exist, ticks too coarse for the outline.
+    /// What a robot touches others with: its shape, then its parts.
+    fn parts(
+        &mut self,
+        text: &RobotText,
+        frames: &[Frame],
+        place: Place,
+        reading: &mut Reading<'_>,
+    ) -> Option<Vec<Part>> {
+        const ONE: &str = "exactly one of sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh";
+        let mut parts = Vec::new();
+        let mut fits = true;
+        let mut problem = |path: String, found: String, expected: &str| {
+            reading.problems.error(place, &path, found, expected);
+            fits = false;
+        };
+        let surface = Surface { friction: text.shape.friction, restitution: text.shape.restitution };
+        let shapes = text.shape.shapes();
+        if !shapes.is_empty() {
+            let groups = self.groups.read(&text.groups, &text.meets);
+            match only_shape(shapes) {
+                Ok(solid) => {
+                    let name = "body".to_owned();
+                    parts.push(Part { name, frame: None, pose: Pose::IDENTITY, solid, surface, groups });
+                }
+                Err(found) => problem(below(&reading.path, "shape"), found, ONE),
+            }
+        }
+        for (name, part) in &text.parts.0 {
+            let path = below(&below(&reading.path, "parts"), name);
+            let frame = part.frame.as_ref().map(|wanted| frames.iter().position(|frame| frame.name == *wanted));
+            if frame == Some(None) {
+                let names: Vec<&str> = frames.iter().map(|frame| frame.name.as_str()).collect();
+                let found = format!("frame {:?}", part.frame.as_deref().unwrap_or_default());
+                problem(path.clone(), found, &format!("one of the robot's frames: {}", names.join(", ")));
+            }
+            let of = part.groups.as_ref().unwrap_or(&text.groups);
+            let meets = part.meets.as_ref().unwrap_or(&text.meets);
+            match only_shape(part.shapes()) {
+                Ok(solid) => parts.push(Part {
+                    name: name.clone(),
+                    frame: frame.flatten(),
+                    pose: at_pose(&part.at),
+                    solid,
+                    surface: Surface {
+                        friction: part.friction.unwrap_or(surface.friction),
+                        restitution: part.restitution.unwrap_or(surface.restitution),
+                    },
+                    groups: self.groups.read(of, meets),
+                }),
+                Err(found) => problem(path, found, ONE),
+            }
+        }
+        fits.then_some(parts)
+    }
+
+    /// What no single block shows: inputs that do not exist.
     fn check(&self, blueprint: &Blueprint, place: Place, reading: &mut Reading<'_>) -> bool {
         let inputs = blueprint.motion.inputs();
         let mut fits = true;
@@ -272,19 +358,25 @@ impl RobotBuilder {
                 }
             }
         }
+        fits && self.check_step(blueprint, place, reading)
+    }
+
+    /// A robot that is moved by its algorithm must not step through another.
+    fn check_step(&self, blueprint: &Blueprint, place: Place, reading: &mut Reading<'_>) -> bool {
         let step_m = blueprint.motion.speed_max_mps() * blueprint.rate.period_s();
-        if blueprint.shape != Shape::None && step_m > blueprint.shape.inner_radius_m() {
-            let least_hz = blueprint.motion.speed_max_mps() / blueprint.shape.inner_radius_m().max(1e-9);
-            reading.problems.error_with_hint(
-                place,
-                &below(&reading.path, "motion.rate_hz"),
-                format!("{} Hz: up to {step_m:.3} m a tick, further than the outline is thick", blueprint.rate.hz()),
-                format!("at least {:.0} Hz, or a lower speed_max_mps", least_hz.ceil()),
-                Some("else robots could pass through walls".to_owned()),
-            );
-            fits = false;
+        let thinnest_m = blueprint.parts.iter().map(|part| part.solid.inner_radius_m()).fold(f64::INFINITY, f64::min);
+        if blueprint.motion.mobility() == Mobility::Dynamic || step_m <= thinnest_m {
+            return true;
         }
-        fits
+        let least_hz = blueprint.motion.speed_max_mps() / thinnest_m.max(1e-9);
+        reading.problems.error_with_hint(
+            place,
+            &below(&reading.path, "motion.rate_hz"),
+            format!("{} Hz: up to {step_m:.3} m a tick, further than the outline is thick", blueprint.rate.hz()),
+            format!("at least {:.0} Hz, or a lower speed_max_mps", least_hz.ceil()),
+            Some("else robots could pass through each other".to_owned()),
+        );
+        false
     }
 
     /// Every sensor a driver reads exists and is of the right kind.
@@ -368,12 +460,33 @@ fn is_moved(frames: &[Frame], at: usize) -> bool {
     frames[at].joint != Joint::Fixed || frames[at].parent.is_some_and(|parent| is_moved(frames, parent))
 }
 
-fn joint_of(frame: &FrameText) -> Joint {
+fn joint_of(frame: &FrameText) -> (Joint, Servo) {
     let axis = |axis: [f64; 3]| DVec3::from(axis).normalize_or(DVec3::Z);
+    let free = Servo::FREE;
     match (frame.turn, frame.slide) {
-        (Some(turn), _) => Joint::Turn(axis(turn)),
-        (None, Some(slide)) => Joint::Slide(axis(slide)),
-        (None, None) => Joint::Fixed,
+        (Some(turn), _) => {
+            let [lower, upper] = frame.range_deg.map_or([free.lower, free.upper], |range| range.map(f64::to_radians));
+            let servo = Servo {
+                start: frame.start_deg.to_radians(),
+                lower,
+                upper,
+                rate_max: frame.rate_max_degps.map_or(free.rate_max, f64::to_radians),
+                accel_max: frame.accel_max_degps2.map_or(free.accel_max, f64::to_radians),
+            };
+            (Joint::Turn(axis(turn)), servo)
+        }
+        (None, Some(slide)) => {
+            let [lower, upper] = frame.range_m.unwrap_or([free.lower, free.upper]);
+            let servo = Servo {
+                start: frame.start_m,
+                lower,
+                upper,
+                rate_max: frame.rate_max_mps.unwrap_or(free.rate_max),
+                accel_max: frame.accel_max_mps2.unwrap_or(free.accel_max),
+            };
+            (Joint::Slide(axis(slide)), servo)
+        }
+        (None, None) => (Joint::Fixed, free),
     }
 }
 

@@ -2,6 +2,7 @@
 //! types.
 
 use crate::layout::Layout;
+use crate::outline::{TerrainText, outlined};
 use muster_core::node::{Node, Problems};
 use muster_core::spec::{Parameter, Schema};
 use muster_core::{choice, spec};
@@ -44,21 +45,23 @@ spec! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gusts(pub Node);
 
-spec! {
-    /// Something solid that never moves: a box, a ball or a plane.
+outlined! {
+    /// Something solid that never moves: one shape.
     pub struct ObstacleText {
-        /// A box: its length, width and height.
-        box_size_m: Option<[f64; 3]>, in 0.0..=1e6;
-        /// A ball: its radius.
-        sphere_radius_m: Option<f64>, in 0.0..=1e6;
         /// The plane through `at` whose normal is its z axis.
         plane: bool = false;
+        /// Terrain.
+        terrain: Option<TerrainText>;
         /// Where its centre is.
         at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
-        /// Coefficient of friction.
+        /// Coefficient of friction; that of a pair is the geometric mean.
         friction: f64 = 0.6, in 0.0..=10.0;
-        /// Coefficient of restitution.
+        /// Coefficient of restitution; that of a pair is the greater.
         restitution: f64 = 0.2, in 0.0..=1.0;
+        /// Velocity of its surface in its own frame: a conveyor.
+        belt_mps: [f64; 3] = [0.0; 3];
+        /// Collision groups it is of; all if none is named.
+        groups: Vec<String> = Vec::new();
     }
 }
 
@@ -343,22 +346,67 @@ spec! {
         turn: Option<[f64; 3]>;
         /// Axis along which it slides.
         slide: Option<[f64; 3]>;
+        /// Where a turning joint starts.
+        start_deg: f64 = 0.0;
+        /// How far a turning joint goes, from and to.
+        range_deg: Option<[f64; 2]>;
+        /// The fastest a turning joint goes.
+        rate_max_degps: Option<f64>, in 1e-6..=1e9;
+        /// The fastest a turning joint gains speed.
+        accel_max_degps2: Option<f64>, in 1e-6..=1e12;
+        /// Where a sliding joint starts.
+        start_m: f64 = 0.0;
+        /// How far a sliding joint goes, from and to.
+        range_m: Option<[f64; 2]>;
+        /// The fastest a sliding joint goes.
+        rate_max_mps: Option<f64>, in 1e-6..=1e9;
+        /// The fastest a sliding joint gains speed.
+        accel_max_mps2: Option<f64>, in 1e-6..=1e12;
     }
 }
 
-spec! {
-    /// The outline of a robot for contacts: a ball, a box, or nothing.
+outlined! {
+    /// The outline of a robot for contacts: one shape, or nothing.
     pub struct ShapeText {
-        /// A ball: its radius.
-        sphere_radius_m: Option<f64>, in 0.0..=1e6;
-        /// A box: its length, width and height.
-        box_size_m: Option<[f64; 3]>, in 0.0..=1e6;
         /// True: touches nothing.
         none: bool = false;
-        /// Coefficient of friction.
+        /// Coefficient of friction; that of a pair is the geometric mean.
         friction: f64 = 0.6, in 0.0..=10.0;
-        /// Coefficient of restitution.
+        /// Coefficient of restitution; that of a pair is the greater.
         restitution: f64 = 0.2, in 0.0..=1.0;
+    }
+}
+
+impl ShapeText {
+    /// Touches nothing.
+    const NOTHING: Self = Self {
+        sphere_radius_m: None,
+        box_size_m: None,
+        cylinder: None,
+        capsule: None,
+        cone: None,
+        mesh: None,
+        none: true,
+        friction: 0.6,
+        restitution: 0.2,
+    };
+}
+
+outlined! {
+    /// A part of a robot that touches others: one shape.
+    pub struct PartText {
+        /// The frame it is fixed to; the body if none.
+        frame: Option<String>;
+        /// Where it is on its frame.
+        at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
+        /// Coefficient of friction; that of the robot's `shape` if none.
+        friction: Option<f64>, in 0.0..=10.0;
+        /// Coefficient of restitution; that of the robot's `shape` if none.
+        restitution: Option<f64>, in 0.0..=1.0;
+        /// Collision groups it is of instead of the robot's.
+        groups: Option<Vec<String>>;
+        /// Collision groups it meets instead of the robot's.
+        meets: Option<Vec<String>>;
     }
 }
 
@@ -392,7 +440,13 @@ spec! {
         /// Frames on it, by name.
         frames: Named<FrameText> = Named::default();
         /// Its outline for contacts.
-        shape: ShapeText = ShapeText { sphere_radius_m: None, box_size_m: None, none: true, friction: 0.6, restitution: 0.2 };
+        shape: ShapeText = ShapeText::NOTHING;
+        /// More of its outline, by name: parts may sit on frames.
+        parts: Named<PartText> = Named::default();
+        /// Collision groups it is of; all if none is named.
+        groups: Vec<String> = Vec::new();
+        /// Collision groups it meets; all if none is named.
+        meets: Vec<String> = Vec::new();
         /// Overrides for single robots of a count, by name or number.
         overrides: Node;
     }

@@ -5,7 +5,7 @@
 //! on simulated time alone, never on windows, and judging never changes results.
 
 use glam::DVec3;
-use muster_core::Other;
+use muster_core::contact::Other;
 use muster_core::expression::{Argument, Expression};
 use muster_core::grid::Grid;
 use muster_core::node::Place;

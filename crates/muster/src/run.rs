@@ -4,10 +4,11 @@ use crate::judge::Judge;
 use crate::pace::Pacer;
 use crate::report::{Meter, Report, sensor_rates};
 use crate::simulation::Simulation;
+use muster_core::ContactEvent;
+use muster_core::contact::Other;
 use muster_core::exec::Clock;
 use muster_core::time::SimTime;
 use muster_core::world::World;
-use muster_core::{ContactEvent, Other};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

@@ -4,9 +4,9 @@
 use glam::{DQuat, DVec3};
 use muster::sink::{Batch, Sink};
 use muster::{Setup, Simulation};
-use muster_core::Other;
 use muster_core::command::Action;
 use muster_core::component::Pose;
+use muster_core::contact::Other;
 use muster_core::lanes::setpoint;
 use muster_core::property::{PropertyError, Slot};
 use muster_scenario::text::Threads;

@@ -358,7 +358,7 @@ fn templates_reach_every_key_of_a_robot() {
     assert_eq!(number(&sim, "r2.speed_max_mps"), 12.0);
     let blueprint = |i: usize| &robots[i].cohort.blueprint;
     assert_eq!([0, 1, 2].map(|i| blueprint(i).sensor("gps").unwrap().rate.hz()), [5.0, 10.0, 15.0]);
-    assert!((blueprint(2).shape.radius_m() - 0.3).abs() < 1e-12);
+    assert!((blueprint(2).radius_m() - 0.3).abs() < 1e-12);
     check_refused(
         "{robots: [{name: 'r{i}', kind: point, count: 2, at: {xyz_m: ['{k}', 0, 0]}}]}",
         &["found \"k\" in \"{k}\", expected a variable: i, n, name"],

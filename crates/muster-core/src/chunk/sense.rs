@@ -3,7 +3,7 @@
 use super::{Lanes, Spoken, Surroundings, attempt};
 use crate::component::{Measure, Sample, Sense};
 use crate::lanes::{Column, LANES};
-use crate::model::{Cohort, Frame, Joint, body_from_frame};
+use crate::model::Cohort;
 use crate::random;
 use crate::time::SimTime;
 
@@ -63,6 +63,7 @@ impl Lanes {
             mount: &slot.mount,
             environment: around.environment,
             simd: around.simd,
+            joints: cohort.layout.joints,
         }
     }
 
@@ -79,7 +80,7 @@ impl Lanes {
         let (Sense::Own(feel), Some(frame)) = (slot.sensor.sense(), slot.frame) else { return };
         let (first, end) = columns.state;
         let count = end - first;
-        let (mut room, mut joints) = (std::mem::take(&mut self.jointed), std::mem::take(&mut self.joints));
+        let mut room = std::mem::take(&mut self.jointed);
         room.clear();
         room.extend_from_slice(&self.real[first..end]);
         room.extend_from_slice(&self.real[first..end]);
@@ -88,8 +89,8 @@ impl Lanes {
         let (states, samples) = kept.split_at_mut(count);
         for lane in 0..self.len {
             self.real[first..end].copy_from_slice(before);
-            joint_positions(cohort, &self.real, lane, &mut joints);
-            let mount = body_from_frame(&cohort.blueprint.frames, &joints, frame).then(&slot.mount);
+            self.find_frames(cohort, lane);
+            let mount = self.frames[frame].pose.then(&slot.mount);
             let mut measure = self.measure(cohort, index, sample, fresh, around);
             measure.mount = &mount;
             feel.measure(&mut measure);
@@ -98,7 +99,7 @@ impl Lanes {
         }
         self.real[first..end].copy_from_slice(states);
         fresh.copy_from_slice(samples);
-        (self.jointed, self.joints) = (room, joints);
+        self.jointed = room;
     }
 
     /// Sends a fresh sample through the modifiers and makes it visible, now or after its latency.
@@ -236,20 +237,6 @@ impl Lanes {
     pub(crate) fn samples(&self, sensor: usize) -> u64 {
         self.sensors[sensor].samples
     }
-}
-
-/// The position of every frame's joint on one robot; 0 for fixed frames.
-pub(crate) fn joint_positions(cohort: &Cohort, real: &[Column], lane: usize, positions: &mut Vec<f64>) {
-    let mut next = cohort.layout.joints.0;
-    let position = |frame: &Frame| match frame.joint {
-        Joint::Fixed => 0.0,
-        Joint::Turn(_) | Joint::Slide(_) => {
-            next += 1;
-            real[next - 1][lane]
-        }
-    };
-    positions.clear();
-    positions.extend(cohort.blueprint.frames.iter().map(position));
 }
 
 /// Memory of a modifier on the stack: at most sixteen numbers.

@@ -31,9 +31,9 @@
 //! of roll: 14 ms at 100 m/s. The inputs are used in every setpoint mode.
 
 use super::rigid::{self, Body};
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use muster_core::component::{Kind, Motion, Tick};
-use muster_core::contact::Mobility;
+use muster_core::contact::{Mass, Mobility};
 use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body};
 use muster_core::math;
 use muster_core::spec::Spec;
@@ -332,7 +332,14 @@ impl Motion for FixedWing {
     }
 
     fn mobility(&self) -> Mobility {
-        Mobility::Dynamic { mass_kg: self.spec.mass_kg }
+        Mobility::Dynamic
+    }
+
+    fn mass(&self, _columns: &[Column], _lane: usize) -> Mass {
+        let ([x, y, z], xz) = (self.spec.inertia_kgm2, self.spec.inertia_xz_kgm2);
+        // the book's axes point right and down, so that its product changes sign twice
+        let inertia = DMat3::from_cols_array(&[x, 0.0, xz, 0.0, y, 0.0, xz, 0.0, z]);
+        Mass { per_kg: self.spec.mass_kg.recip(), per_inertia: inertia.inverse(), ..Mass::INFINITE }
     }
 
     fn start(&self, columns: &mut [Column], lane: usize) {

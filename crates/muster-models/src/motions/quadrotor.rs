@@ -27,7 +27,7 @@
 use super::rigid::{self, Body};
 use glam::DVec3;
 use muster_core::component::{Kind, Motion, Tick};
-use muster_core::contact::Mobility;
+use muster_core::contact::{Mass, Mobility};
 use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body};
 use muster_core::math;
 use muster_core::spec::Spec;
@@ -191,7 +191,11 @@ impl Motion for Quadrotor {
     }
 
     fn mobility(&self) -> Mobility {
-        Mobility::Dynamic { mass_kg: self.spec.mass_kg }
+        Mobility::Dynamic
+    }
+
+    fn mass(&self, _columns: &[Column], _lane: usize) -> Mass {
+        Mass::new(self.spec.mass_kg, DVec3::from(self.spec.inertia_kgm2))
     }
 
     fn start(&self, columns: &mut [Column], lane: usize) {

@@ -9,7 +9,6 @@ use muster_core::model::{Environment, Origin};
 use muster_core::node::{Node, Problems, Value};
 use muster_core::random::Stream;
 use muster_core::simd::Simd;
-use muster_core::time::SimTime;
 use std::sync::Arc;
 
 /// Standard gravity, m/s².
@@ -56,7 +55,7 @@ impl Flock {
     }
 
     pub(crate) fn run(&mut self, dt_s: f64, ticks: usize) {
-        let tick = Tick { dt_s, time: SimTime::ZERO, environment: &self.environment, simd: self.simd };
+        let tick = Tick::alone(dt_s, &self.environment, self.simd);
         for _ in 0..ticks {
             self.motion.advance(&mut self.columns, LANES, &tick);
         }

@@ -177,7 +177,8 @@ mod tests {
     use super::super::testing::{defaults, environment};
     use super::*;
     use muster_core::component::Pose;
-    use muster_core::contact::{Obstacle, Shape};
+    use muster_core::contact::Obstacle;
+    use muster_core::shape::{Shape, Solid};
     use muster_core::snapshot::{Seen, Snapshot};
     use std::sync::Arc;
 
@@ -196,13 +197,8 @@ mod tests {
             angular_velocity_radps: DVec3::new(0.0, 0.0, 0.5),
             radius_m: 0.25,
         };
-        let obstacle = |shape: Shape, position_m: DVec3| Obstacle {
-            name: String::new(),
-            shape,
-            position_m,
-            orientation: DQuat::IDENTITY,
-            friction: 0.5,
-            restitution: 0.0,
+        let obstacle = |shape: Shape, position_m: DVec3| {
+            Obstacle::new("", Solid::new(shape).expect("a shape"), Pose { position_m, ..Pose::IDENTITY })
         };
         let mut environment = environment();
         environment.obstacles = (0..balls)
@@ -226,8 +222,8 @@ mod tests {
             record(position, velocity, [0.25, ROBOT, f64::from(other.robot)])
         });
         let obstacles = world.environment.obstacles.iter().enumerate().map(|(index, obstacle)| {
-            let to_centre = obstacle.position_m - own.position_m;
-            let position = match obstacle.shape {
+            let to_centre: DVec3 = obstacle.pose.position_m - own.position_m;
+            let position = match obstacle.solid.shape() {
                 Shape::Plane => DVec3::new(0.0, 0.0, to_centre.z.min(0.0)),
                 _ => to_centre * (1.0 - 0.5 / to_centre.length()).max(0.0),
             };

@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 use muster_core::component::{Feel, Measure, Pose, Sense, Sensor, Wind};
+use muster_core::joints::JointColumns;
 use muster_core::lanes::{Column, LANES, Quantity, body};
 use muster_core::model::{Environment, Origin};
 use muster_core::node::{Node, Problems};
@@ -68,6 +69,7 @@ impl Bench {
 
     fn with<R>(&mut self, call: impl FnOnce(&mut Measure<'_>) -> R) -> R {
         call(&mut Measure {
+            joints: JointColumns::default(),
             truth: &self.truth,
             state: &mut self.state,
             sample: &mut self.sample,

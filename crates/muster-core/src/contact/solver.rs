@@ -1,0 +1,370 @@
+//! The contact solver: impulses that keep bodies apart and make them stick or slide, for all bodies that touch at once.
+//!
+//! Sequential impulses with a warm start and soft constraints (E. Catto, *Solver2D* and Box2D 3, "soft step"): motions
+//! have moved their bodies freely; the solver finds the change of velocity that, applied over the tick, would have kept
+//! every spot from overlapping, moves the bodies by it, and then lets go of the part of it that only served to undo
+//! overlap. Friction obeys the cone exactly at each spot. Rebound is added last.
+//!
+//! Bodies that do not touch each other never influence each other's numbers, so it does not matter which others are
+//! solved together with them.
+
+use super::Surface;
+use super::patch::Patch;
+use crate::component::Pose;
+use glam::{DMat3, DQuat, DVec3};
+
+/// A body as the solver sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mover {
+    /// Reciprocal of the mass; 0 for what no contact moves.
+    per_mass: f64,
+    /// Reciprocal of the inertia in the world.
+    per_inertia: DMat3,
+    /// Centre of mass, m.
+    pub(crate) centre_m: DVec3,
+    /// Velocity of the centre of mass, m/s.
+    pub(crate) velocity_mps: DVec3,
+    /// In the world, rad/s.
+    pub(crate) spin_radps: DVec3,
+    /// Velocities before the solver began.
+    free: (DVec3, DVec3),
+    /// By which velocities the body is moved over the tick.
+    shift: (DVec3, DVec3),
+}
+
+impl Mover {
+    /// What never moves.
+    const FIXED: Self = Self {
+        per_mass: 0.0,
+        per_inertia: DMat3::ZERO,
+        centre_m: DVec3::ZERO,
+        velocity_mps: DVec3::ZERO,
+        spin_radps: DVec3::ZERO,
+        free: (DVec3::ZERO, DVec3::ZERO),
+        shift: (DVec3::ZERO, DVec3::ZERO),
+    };
+
+    /// A body that moves freely, with the reciprocals of its mass and inertia.
+    pub(crate) fn new(per: (f64, DMat3), centre_m: DVec3, velocity_mps: DVec3, spin_radps: DVec3) -> Self {
+        Self {
+            per_mass: per.0,
+            per_inertia: per.1,
+            centre_m,
+            velocity_mps,
+            spin_radps,
+            free: (velocity_mps, spin_radps),
+            shift: (DVec3::ZERO, DVec3::ZERO),
+        }
+    }
+
+    /// By how much contacts changed velocity and spin.
+    pub(crate) fn change(&self) -> (DVec3, DVec3) {
+        (self.velocity_mps - self.free.0, self.spin_radps - self.free.1)
+    }
+
+    /// By which velocity and spin over the tick contacts displace the body.
+    pub(crate) fn shift(&self) -> (DVec3, DVec3) {
+        self.shift
+    }
+
+    fn at(&self, arm: DVec3) -> DVec3 {
+        self.velocity_mps + self.spin_radps.cross(arm)
+    }
+
+    fn push(&mut self, impulse: DVec3, arm: DVec3) {
+        self.velocity_mps += impulse * self.per_mass;
+        self.spin_radps += self.per_inertia * arm.cross(impulse);
+    }
+
+    /// How little a spot at `arm` yields along a direction.
+    fn yielding(&self, arm: DVec3, along: DVec3) -> f64 {
+        let lever = arm.cross(along);
+        self.per_mass + lever.dot(self.per_inertia * lever)
+    }
+}
+
+/// One spot to be solved.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    arms: [DVec3; 2],
+    /// Velocity of the surfaces against each other that no impulse changes: joints, belts.
+    given_mps: DVec3,
+    /// Gap at the start of the tick, m.
+    gap_m: f64,
+    /// Normal velocity before the contact, m/s.
+    approach_mps: f64,
+    normal_mass: f64,
+    tangent_mass: [f64; 2],
+    impulse: [f64; 3],
+}
+
+/// The spots of a patch.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    movers: [u32; 2],
+    normal: DVec3,
+    tangents: [DVec3; 2],
+    friction: f64,
+    restitution: f64,
+    /// How overlap is undone, between these two.
+    soft: Soft,
+    rows: (u32, u32),
+}
+
+/// A patch with all that matters to the solver.
+pub(crate) struct Contact<'a> {
+    /// The patch.
+    pub(crate) patch: &'a Patch,
+    /// The movers of both.
+    pub(crate) movers: [u32; 2],
+    /// Where the two parts are.
+    pub(crate) poses: [Pose; 2],
+    /// How the surfaces move on their bodies: velocity at the part's origin and spin, in the world.
+    pub(crate) surfaces: [(DVec3, DVec3); 2],
+    /// What counts between the two surfaces.
+    pub(crate) surface: Surface,
+}
+
+/// A spring and damper as a soft constraint: how fast overlap is undone, and which share of the impulse is kept.
+#[derive(Debug, Clone, Copy)]
+struct Soft {
+    rate_per_s: f64,
+    mass: f64,
+    impulse: f64,
+}
+
+impl Soft {
+    fn new(hertz: f64, damping: f64, dt_s: f64) -> Self {
+        let omega = std::f64::consts::TAU * hertz;
+        let a = 2.0 * damping + dt_s * omega;
+        let b = dt_s * omega * a;
+        let keep = 1.0 / (1.0 + b);
+        Self { rate_per_s: omega / a, mass: b * keep, impulse: keep }
+    }
+
+    const RIGID: Self = Self { rate_per_s: 0.0, mass: 1.0, impulse: 0.0 };
+}
+
+/// Rounds in which bodies are kept apart.
+const ROUNDS: usize = 2;
+/// Rounds in which what only undid overlap is let go.
+const RELAXING_ROUNDS: usize = 1;
+/// Overlap is undone like by a spring of this frequency, Hz: a body at rest sinks in by g/(2π f)², 17 µm.
+const STIFFNESS_HZ: f64 = 120.0;
+/// A spring must be slow against the ticks to be stable.
+const STIFFNESS_PER_TICK: f64 = 0.125;
+/// Ratio of damping: overlap is undone without swinging.
+const DAMPING: f64 = 10.0;
+/// Overlap is undone no faster than this, m/s.
+const UNDO_MAX_MPS: f64 = 3.0;
+/// Below this normal speed a contact does not bounce, so that things come to rest, m/s.
+const BOUNCE_FROM_MPS: f64 = 0.05;
+
+/// Solves contacts. Holds room only.
+#[derive(Default)]
+pub(crate) struct Solver {
+    pub(crate) movers: Vec<Mover>,
+    blocks: Vec<Block>,
+    rows: Vec<Row>,
+    dt_s: f64,
+}
+
+impl Solver {
+    /// Forgets all bodies and contacts; mover 0 is what never moves.
+    pub(crate) fn clear(&mut self, dt_s: f64) {
+        self.dt_s = dt_s;
+        self.movers.clear();
+        self.movers.push(Mover::FIXED);
+        self.blocks.clear();
+        self.rows.clear();
+    }
+
+    /// Adds a body with its free motion.
+    pub(crate) fn add_mover(&mut self, mover: Mover) -> u32 {
+        self.movers.push(mover);
+        self.movers.len() as u32 - 1
+    }
+
+    /// Adds a contact. Contacts are solved in this order.
+    pub(crate) fn add(&mut self, contact: &Contact<'_>) {
+        let Contact { patch, movers, poses, surfaces, .. } = contact;
+        let normal = patch.normal(&poses[1]);
+        let tangents = tangents(normal);
+        let [a, b] = movers.map(|mover| self.movers[mover as usize]);
+        let first = self.rows.len() as u32;
+        for spot in patch.spots() {
+            let on_first = poses[0].orientation * spot.on_first + poses[0].position_m;
+            let on_second = poses[1].orientation * spot.on_second + poses[1].position_m;
+            let middle = 0.5 * (on_first + on_second);
+            let arms = [middle - a.centre_m, middle - b.centre_m];
+            let given = |side: usize| surfaces[side].0 + surfaces[side].1.cross(middle - poses[side].position_m);
+            let given_mps = given(0) - given(1);
+            let approach_mps = (a.at(arms[0]) - b.at(arms[1]) + given_mps).dot(normal);
+            let mass = |along: DVec3| {
+                let yielding = a.yielding(arms[0], along) + b.yielding(arms[1], along);
+                if yielding > 0.0 { 1.0 / yielding } else { 0.0 }
+            };
+            self.rows.push(Row {
+                arms,
+                given_mps,
+                gap_m: spot.gap_m - self.dt_s * approach_mps,
+                approach_mps,
+                normal_mass: mass(normal),
+                tangent_mass: [mass(tangents[0]), mass(tangents[1])],
+                impulse: spot.impulse,
+            });
+        }
+        let stiffness_hz = STIFFNESS_HZ.min(STIFFNESS_PER_TICK / self.dt_s);
+        self.blocks.push(Block {
+            movers: *movers,
+            normal,
+            tangents,
+            friction: contact.surface.friction,
+            restitution: contact.surface.restitution,
+            soft: Soft::new(stiffness_hz, DAMPING, self.dt_s),
+            rows: (first, self.rows.len() as u32),
+        });
+    }
+
+    /// Finds the impulses.
+    pub(crate) fn solve(&mut self) {
+        self.warm_start();
+        for _ in 0..ROUNDS {
+            self.round(true);
+        }
+        for mover in &mut self.movers {
+            mover.shift = (mover.velocity_mps - mover.free.0, mover.spin_radps - mover.free.1);
+        }
+        for _ in 0..RELAXING_ROUNDS {
+            self.round(false);
+        }
+        self.bounce();
+    }
+
+    /// The impulses of contact number `at`, spot by spot.
+    pub(crate) fn impulses(&self, at: usize) -> impl Iterator<Item = [f64; 3]> + '_ {
+        let (first, end) = self.blocks[at].rows;
+        self.rows[first as usize..end as usize].iter().map(|row| row.impulse)
+    }
+
+    /// The impulse on the first body of contact number `at` in the world, Ns.
+    pub(crate) fn total(&self, at: usize) -> DVec3 {
+        let block = &self.blocks[at];
+        let impulse = |[n, t, u]: [f64; 3]| block.normal * n + block.tangents[0] * t + block.tangents[1] * u;
+        self.impulses(at).fold(DVec3::ZERO, |sum, impulses| sum + impulse(impulses))
+    }
+
+    fn warm_start(&mut self) {
+        for at in 0..self.blocks.len() {
+            let block = self.blocks[at];
+            let [mut a, mut b] = block.movers.map(|mover| self.movers[mover as usize]);
+            for row in &self.rows[block.rows.0 as usize..block.rows.1 as usize] {
+                let [n, t, u] = row.impulse;
+                let impulse = block.normal * n + block.tangents[0] * t + block.tangents[1] * u;
+                a.push(impulse, row.arms[0]);
+                b.push(-impulse, row.arms[1]);
+            }
+            self.put_back(block.movers, a, b);
+        }
+    }
+
+    fn put_back(&mut self, movers: [u32; 2], a: Mover, b: Mover) {
+        self.movers[movers[0] as usize] = a;
+        self.movers[movers[1] as usize] = b;
+    }
+
+    fn round(&mut self, apart: bool) {
+        let dt_s = self.dt_s;
+        for at in 0..self.blocks.len() {
+            let block = self.blocks[at];
+            let [mut a, mut b] = block.movers.map(|mover| self.movers[mover as usize]);
+            for row in &mut self.rows[block.rows.0 as usize..block.rows.1 as usize] {
+                row.stop_sliding(&block, &mut a, &mut b);
+            }
+            for row in &mut self.rows[block.rows.0 as usize..block.rows.1 as usize] {
+                if apart {
+                    row.keep_apart(&block, &mut a, &mut b, dt_s);
+                } else if row.impulse[0] > 0.0 {
+                    row.stop(&block, &mut a, &mut b, 0.0, Soft::RIGID);
+                }
+            }
+            self.put_back(block.movers, a, b);
+        }
+    }
+
+    fn bounce(&mut self) {
+        for at in 0..self.blocks.len() {
+            let block = self.blocks[at];
+            if block.restitution == 0.0 {
+                continue;
+            }
+            let [mut a, mut b] = block.movers.map(|mover| self.movers[mover as usize]);
+            for row in &mut self.rows[block.rows.0 as usize..block.rows.1 as usize] {
+                if row.approach_mps < -BOUNCE_FROM_MPS && row.impulse[0] > 0.0 {
+                    row.stop(&block, &mut a, &mut b, block.restitution * row.approach_mps, Soft::RIGID);
+                }
+            }
+            self.put_back(block.movers, a, b);
+        }
+    }
+}
+
+impl Row {
+    fn sliding(&self, a: &Mover, b: &Mover) -> DVec3 {
+        a.at(self.arms[0]) - b.at(self.arms[1]) + self.given_mps
+    }
+
+    /// No overlap at the end of the tick: a gap may close, an overlap is undone softly.
+    fn keep_apart(&mut self, block: &Block, a: &mut Mover, b: &mut Mover, dt_s: f64) {
+        if self.gap_m > 0.0 {
+            self.stop(block, a, b, self.gap_m / dt_s, Soft::RIGID);
+        } else {
+            let bias_mps = (block.soft.rate_per_s * self.gap_m).max(-UNDO_MAX_MPS);
+            self.stop(block, a, b, bias_mps, block.soft);
+        }
+    }
+
+    /// The impulse after which the spots part at `-bias` or faster.
+    fn stop(&mut self, block: &Block, a: &mut Mover, b: &mut Mover, bias_mps: f64, soft: Soft) {
+        let parting_mps = self.sliding(a, b).dot(block.normal);
+        let wanted = -self.normal_mass * soft.mass * (parting_mps + bias_mps) - soft.impulse * self.impulse[0];
+        let total = (self.impulse[0] + wanted).max(0.0);
+        let impulse = block.normal * (total - self.impulse[0]);
+        self.impulse[0] = total;
+        a.push(impulse, self.arms[0]);
+        b.push(-impulse, self.arms[1]);
+    }
+
+    /// Coulomb friction: no sliding, unless the cone is left.
+    fn stop_sliding(&mut self, block: &Block, a: &mut Mover, b: &mut Mover) {
+        let sliding = self.sliding(a, b);
+        let [t, u] =
+            [0, 1].map(|axis| self.impulse[1 + axis] - self.tangent_mass[axis] * sliding.dot(block.tangents[axis]));
+        let most = block.friction * self.impulse[0];
+        let size = (t * t + u * u).sqrt();
+        let share = if size > most { most / size } else { 1.0 };
+        let [t, u] = [t * share, u * share];
+        let impulse = block.tangents[0] * (t - self.impulse[1]) + block.tangents[1] * (u - self.impulse[2]);
+        (self.impulse[1], self.impulse[2]) = (t, u);
+        a.push(impulse, self.arms[0]);
+        b.push(-impulse, self.arms[1]);
+    }
+}
+
+/// Two directions across a normal (T. Duff et al., *Building an Orthonormal Basis, Revisited*, 2017).
+fn tangents(normal: DVec3) -> [DVec3; 2] {
+    let sign = 1.0_f64.copysign(normal.z);
+    let a = -1.0 / (sign + normal.z);
+    let b = normal.x * normal.y * a;
+    [
+        DVec3::new(1.0 + sign * normal.x * normal.x * a, sign * b, -sign * normal.x),
+        DVec3::new(b, sign + normal.y * normal.y * a, -normal.y),
+    ]
+}
+
+/// `orientation` after a small turn by a vector in the world, rad.
+pub(crate) fn turned(orientation: DQuat, by_rad: DVec3) -> DQuat {
+    let half = 0.5 * by_rad;
+    let turn = DQuat::from_xyzw(half.x, half.y, half.z, 1.0) * orientation;
+    turn.normalize()
+}

@@ -1,0 +1,259 @@
+//! Shapes: the outlines of robots' parts and of obstacles, and the geometric questions asked of them. Answers come from
+//! parry3d in double precision; the only state is in the question, so an answer never depends on an earlier one.
+
+use crate::component::Pose;
+use glam::{DMat3, DQuat, DVec3};
+use parry3d_f64::bounding_volume::Aabb;
+use parry3d_f64::math::Pose as ParryPose;
+use parry3d_f64::query::Ray;
+use parry3d_f64::shape::{
+    Ball, Capsule, Cone, Cuboid, Cylinder, HalfSpace, HeightField, SharedShape, TriMesh, TriMeshFlags,
+};
+use parry3d_f64::utils::Array2;
+use std::sync::Arc;
+
+/// An outline, centred on its pose.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// A ball.
+    Sphere {
+        /// Radius, m.
+        radius_m: f64,
+    },
+    /// A box.
+    Box {
+        /// Half of each edge, m.
+        half_m: DVec3,
+    },
+    /// A cylinder along z.
+    Cylinder {
+        /// Radius, m.
+        radius_m: f64,
+        /// Half of its height, m.
+        half_height_m: f64,
+    },
+    /// A cylinder along z with a half ball at each end.
+    Capsule {
+        /// Radius, m.
+        radius_m: f64,
+        /// Half of the distance between the centres of its ends, m.
+        half_height_m: f64,
+    },
+    /// A cone along z, its tip up.
+    Cone {
+        /// Radius of the base, m.
+        radius_m: f64,
+        /// Half of its height, m.
+        half_height_m: f64,
+    },
+    /// Everything below the plane through the pose whose normal is the pose's z axis; only for obstacles.
+    Plane,
+    /// Terrain over a rectangle; only for obstacles.
+    Heightfield(Arc<Heights>),
+    /// Triangles.
+    Mesh(Arc<Mesh>),
+}
+
+/// Heights on a grid, row by row along x, rows along y, centred on the pose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Heights {
+    /// Length along x and y, m.
+    pub size_m: [f64; 2],
+    /// Points along x.
+    pub columns: usize,
+    /// Heights, m.
+    pub heights_m: Vec<f64>,
+}
+
+/// Triangles whose outside is where their corners turn left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mesh {
+    /// Corners, m.
+    pub vertices_m: Vec<DVec3>,
+    /// Three corners each.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+/// What a shape weighs at a density of 1 kg/m³.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bulk {
+    /// Volume, m³.
+    pub volume_m3: f64,
+    /// Its centre.
+    pub centre_m: DVec3,
+    /// Moments of inertia about the centre for a mass of 1 kg, m².
+    pub inertia_per_kg_m2: DMat3,
+}
+
+/// Where a ray meets a solid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RayHit {
+    /// Along the ray, m.
+    pub distance_m: f64,
+    /// Outward normal there.
+    pub normal: DVec3,
+}
+
+/// A shape with what is needed to ask about it quickly.
+#[derive(Clone)]
+pub struct Solid {
+    shape: Shape,
+    pub(crate) form: SharedShape,
+    /// `solid_from_form`: the geometry library has its cylinders and terrain along y.
+    pub(crate) turn: DQuat,
+    radius_m: f64,
+    inner_radius_m: f64,
+}
+
+impl std::fmt::Debug for Solid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.shape.fmt(f)
+    }
+}
+
+impl PartialEq for Solid {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape
+    }
+}
+
+/// Turns y to z.
+const UPRIGHT: DQuat = DQuat::from_xyzw(std::f64::consts::FRAC_1_SQRT_2, 0.0, 0.0, std::f64::consts::FRAC_1_SQRT_2);
+
+impl Solid {
+    /// Prepares a shape. Fails if a mesh or terrain has too few points or points to what it does not have.
+    pub fn new(shape: Shape) -> Result<Self, String> {
+        let (form, turn) = match &shape {
+            Shape::Sphere { radius_m } => (SharedShape::new(Ball::new(*radius_m)), DQuat::IDENTITY),
+            Shape::Box { half_m } => (SharedShape::new(Cuboid::new(*half_m)), DQuat::IDENTITY),
+            Shape::Cylinder { radius_m, half_height_m } => {
+                (SharedShape::new(Cylinder::new(*half_height_m, *radius_m)), UPRIGHT)
+            }
+            Shape::Capsule { radius_m, half_height_m } => {
+                (SharedShape::new(Capsule::new_z(*half_height_m, *radius_m)), DQuat::IDENTITY)
+            }
+            Shape::Cone { radius_m, half_height_m } => {
+                (SharedShape::new(Cone::new(*half_height_m, *radius_m)), UPRIGHT)
+            }
+            Shape::Plane => (SharedShape::new(HalfSpace::new(DVec3::Z)), DQuat::IDENTITY),
+            Shape::Heightfield(heights) => (SharedShape::new(heightfield(heights)?), UPRIGHT),
+            Shape::Mesh(mesh) => (SharedShape::new(trimesh(mesh)?), DQuat::IDENTITY),
+        };
+        let (radius_m, inner_radius_m) = radii(&shape);
+        Ok(Self { shape, form, turn, radius_m, inner_radius_m })
+    }
+
+    /// A ball.
+    pub fn sphere(radius_m: f64) -> Self {
+        let form = SharedShape::new(Ball::new(radius_m));
+        let shape = Shape::Sphere { radius_m };
+        Self { shape, form, turn: DQuat::IDENTITY, radius_m, inner_radius_m: radius_m }
+    }
+
+    /// What it is.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Radius of the ball around the pose that holds the whole shape; infinite for a plane.
+    pub fn radius_m(&self) -> f64 {
+        self.radius_m
+    }
+
+    /// Radius of the largest ball around the pose inside the shape; 0 for what has no inside.
+    pub fn inner_radius_m(&self) -> f64 {
+        self.inner_radius_m
+    }
+
+    pub(crate) fn form_pose(&self, pose: &Pose) -> ParryPose {
+        ParryPose { rotation: pose.orientation * self.turn, translation: pose.position_m }
+    }
+
+    pub(crate) fn bounds(&self, pose: &Pose) -> Aabb {
+        self.form.compute_aabb(&self.form_pose(pose))
+    }
+
+    /// The point of the solid at a pose that is nearest to a point: the point itself if it is inside.
+    pub fn nearest_point(&self, pose: &Pose, point_m: DVec3) -> DVec3 {
+        self.form.project_point(&self.form_pose(pose), point_m, true).point
+    }
+
+    /// Where a ray of unit direction first meets the solid at a pose.
+    pub fn ray(&self, pose: &Pose, from_m: DVec3, direction: DVec3, range_m: f64) -> Option<RayHit> {
+        let ray = Ray::new(from_m, direction);
+        let hit = self.form.cast_ray_and_get_normal(&self.form_pose(pose), &ray, range_m, true)?;
+        Some(RayHit { distance_m: hit.time_of_impact, normal: hit.normal })
+    }
+
+    /// What it weighs; `None` for planes, terrain and meshes that are not closed.
+    pub fn bulk(&self) -> Option<Bulk> {
+        if matches!(self.shape, Shape::Plane | Shape::Heightfield(_)) {
+            return None;
+        }
+        let properties = self.form.mass_properties(1.0);
+        let volume_m3 = properties.mass();
+        if !(volume_m3.is_finite() && volume_m3 > 0.0) {
+            return None;
+        }
+        let turn = DMat3::from_quat(self.turn);
+        let inertia = turn * properties.reconstruct_inertia_matrix() * turn.transpose();
+        Some(Bulk {
+            volume_m3,
+            centre_m: self.turn * properties.local_com,
+            inertia_per_kg_m2: inertia * volume_m3.recip(),
+        })
+    }
+}
+
+fn heightfield(heights: &Heights) -> Result<HeightField, String> {
+    let Heights { size_m: [length_m, width_m], columns, heights_m } = heights;
+    let rows = heights_m.len() / (*columns).max(1);
+    if *columns < 2 || rows < 2 || rows * columns != heights_m.len() {
+        return Err(format!("{} heights in rows of {columns}, expected at least 2 rows of 2", heights_m.len()));
+    }
+    // the library's z axis is our -y, so its first row is our last
+    let mut grid = Array2::repeat(rows, *columns, 0.0);
+    for row in 0..rows {
+        for column in 0..*columns {
+            grid[(rows - 1 - row, column)] = heights_m[row * columns + column];
+        }
+    }
+    Ok(HeightField::with_flags(
+        grid,
+        DVec3::new(*length_m, 1.0, *width_m),
+        parry3d_f64::shape::HeightFieldFlags::FIX_INTERNAL_EDGES,
+    ))
+}
+
+fn trimesh(mesh: &Mesh) -> Result<TriMesh, String> {
+    if let Some(wrong) = mesh.triangles.iter().flatten().find(|&&corner| corner as usize >= mesh.vertices_m.len()) {
+        return Err(format!("corner {wrong}, expected less than {}", mesh.vertices_m.len()));
+    }
+    TriMesh::with_flags(mesh.vertices_m.clone(), mesh.triangles.clone(), TriMeshFlags::FIX_INTERNAL_EDGES)
+        .map_err(|error| error.to_string())
+}
+
+fn radii(shape: &Shape) -> (f64, f64) {
+    match shape {
+        Shape::Sphere { radius_m } => (*radius_m, *radius_m),
+        Shape::Box { half_m } => (half_m.length(), half_m.min_element()),
+        Shape::Cylinder { radius_m, half_height_m } => {
+            ((radius_m * radius_m + half_height_m * half_height_m).sqrt(), radius_m.min(*half_height_m))
+        }
+        Shape::Capsule { radius_m, half_height_m } => (radius_m + half_height_m, *radius_m),
+        Shape::Cone { radius_m, half_height_m } => {
+            let slope = (radius_m * radius_m + 4.0 * half_height_m * half_height_m).sqrt();
+            let to_side = half_height_m * radius_m / slope;
+            ((radius_m * radius_m + half_height_m * half_height_m).sqrt(), to_side.min(*half_height_m))
+        }
+        Shape::Plane => (f64::INFINITY, f64::INFINITY),
+        Shape::Heightfield(heights) => {
+            let [x, y] = heights.size_m.map(|size| 0.5 * size);
+            let z = heights.heights_m.iter().fold(0.0, |highest: f64, height| highest.max(height.abs()));
+            (DVec3::new(x, y, z).length(), 0.0)
+        }
+        Shape::Mesh(mesh) => {
+            (mesh.vertices_m.iter().fold(0.0, |furthest, corner| f64::max(furthest, corner.length())), 0.0)
+        }
+    }
+}

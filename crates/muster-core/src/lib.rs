@@ -21,6 +21,7 @@ pub mod model;
 pub mod node;
 pub mod property;
 pub mod random;
+mod roster;
 pub mod simd;
 pub mod snapshot;
 pub mod spec;

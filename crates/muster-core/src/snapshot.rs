@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Seen {
     /// Its identity, see [`crate::model::robot_key`].
     pub key: u64,
-    /// Its number in the roster.
+    /// Its number in the roster; in what sensors see, that of its realm.
     pub robot: u32,
     /// Position, m.
     pub position_m: DVec3,
@@ -38,6 +38,9 @@ pub struct Snapshot {
     grids: Vec<(f64, Grid)>,
     grid_of_obstacles: Arc<Obstacles>,
 }
+
+/// Every realm at one instant: robots see those of their own.
+pub(crate) type Frozen = Vec<Snapshot>;
 
 /// Obstacles sorted for quick search: all but planes, by their bounding balls.
 #[derive(Debug, Default)]

@@ -261,7 +261,7 @@ impl Runner {
             ticks: sim.world().robot_ticks(),
             windows: self.windows,
             threads: sim.threads(),
-            seed: sim.world().model().seed,
+            seed: sim.world().realm(0).seed(),
             state_hash: sim.world().hash(),
             late: self.pacer.map_or_else(Default::default, |pacer| pacer.late),
             meter: self.meter,

@@ -19,8 +19,8 @@ pub struct Entry {
     pub(crate) fresh: Vec<f64>,
     /// Key of the sensor's random streams.
     pub(crate) stream: u64,
-    /// Position of the owner in the order of the roster, and which schedule it follows; derived.
-    pub(crate) dense: u32,
+    /// Position of the owner in the snapshot of its realm, and which schedule it follows; derived.
+    pub(crate) seen: u32,
     pub(crate) schedule: u32,
     /// Since when the sample is visible.
     pub(crate) visible_at: SimTime,

@@ -13,6 +13,7 @@ use crate::snapshot::Obstacles;
 use crate::state::State;
 use crate::time::SimTime;
 use glam::DVec3;
+use std::ops::Range;
 
 /// A pair of robots that could touch. Pairs are ordered by the robots' order of coming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +52,22 @@ pub(crate) struct Solids<'a> {
     pub(crate) one_island: bool,
 }
 
-/// Robots whose partners are searched as one piece of work.
+/// The robots of one realm, sorted for search: their positions among all, and where they are.
+#[derive(Default)]
+struct RealmGrid {
+    range: Range<usize>,
+    grid: Grid,
+}
+
+/// Robots of one realm whose partners are searched as one piece of work.
+#[derive(Default)]
+struct Block {
+    realm: usize,
+    range: Range<usize>,
+    pairs: Vec<Pair>,
+}
+
+/// Robots in a block at most.
 const BLOCK: usize = 256;
 
 /// Pairs that are looked at as one piece of work.
@@ -66,10 +82,11 @@ pub(crate) struct Coupling {
     /// How many horizons the next coupling looks ahead.
     stretch: u64,
     patience: u32,
-    grid: Grid,
+    /// One for each realm.
+    grids: Vec<RealmGrid>,
     balls: Vec<Ball>,
     pairs: Vec<Pair>,
-    blocks: Vec<Vec<Pair>>,
+    blocks: Vec<Block>,
     parents: Vec<u32>,
     group_of: Vec<u32>,
     /// Group of each chunk, and its position there.
@@ -93,7 +110,7 @@ impl Default for Coupling {
             until: SimTime::ZERO,
             stretch: 1,
             patience: 0,
-            grid: Grid::default(),
+            grids: Vec::new(),
             balls: Vec::new(),
             pairs: Vec::new(),
             blocks: Vec::new(),
@@ -135,7 +152,7 @@ impl Coupling {
     fn look_ahead<E: Executor>(&mut self, state: &mut State, end: SimTime, around: &Solids<'_>, executor: &E) -> bool {
         self.until = end.max(state.time + SimTime::from_ns(HORIZON.ns() * self.stretch));
         let widest_m = self.sweep(state, self.until);
-        let many = state.roster.order.len() >= PARALLEL_FROM;
+        let many = state.roster.len() >= PARALLEL_FROM;
         if many {
             near_obstacles(state, around, executor)
         } else {
@@ -143,8 +160,7 @@ impl Coupling {
         }
         self.pairs.clear();
         if widest_m > 0.0 {
-            // cells a little wider than the widest search: it touches at most eight, four on the ground
-            self.grid.rebuild(4.01 * widest_m, self.balls.iter().map(|ball| ball.centre_m));
+            self.divide(state);
             if many { self.find_pairs(widest_m, executor) } else { self.find_pairs(widest_m, &Serial) }
         }
         self.pairs.is_empty() && state.chunks.iter().flatten().all(|chunk| chunk.near.is_empty())
@@ -154,7 +170,7 @@ impl Coupling {
     fn sweep(&mut self, state: &mut State, until: SimTime) -> f64 {
         let no_ball = Ball { centre_m: DVec3::ZERO, reach_m: -1.0, chunk: u32::MAX, lane: 0 };
         self.balls.clear();
-        self.balls.resize(state.roster.order.len(), no_ball);
+        self.balls.resize(state.roster.len(), no_ball);
         let mut widest_m = 0.0_f64;
         for (index, chunk) in state.chunks.iter_mut().enumerate() {
             let Some(chunk) = chunk else { continue };
@@ -176,16 +192,39 @@ impl Coupling {
         widest_m
     }
 
+    /// Divides the search into blocks.
+    fn divide(&mut self, state: &State) {
+        self.grids.resize_with(state.roster.realms.len(), RealmGrid::default);
+        let mut used = 0;
+        for (realm, members) in state.roster.realms.iter().enumerate() {
+            let range = members.range();
+            self.grids[realm].range = range.clone();
+            for start in range.clone().step_by(BLOCK) {
+                if used == self.blocks.len() {
+                    self.blocks.push(Block::default());
+                }
+                let block = &mut self.blocks[used];
+                (block.realm, block.range) = (realm, start..range.end.min(start + BLOCK));
+                used += 1;
+            }
+        }
+        self.blocks.truncate(used);
+    }
+
     fn find_pairs<E: Executor>(&mut self, widest_m: f64, executor: &E) {
-        let (balls, grid) = (&self.balls, &self.grid);
-        self.blocks.resize_with(balls.len().div_ceil(BLOCK), Vec::new);
-        executor.for_each_mut(&mut self.blocks, &|block, pairs: &mut Vec<Pair>| {
-            pairs.clear();
-            for index in block * BLOCK..balls.len().min((block + 1) * BLOCK) {
-                partners(index, balls, grid, widest_m, pairs);
+        let balls = &self.balls;
+        executor.for_each_mut(&mut self.grids, &|_, realm: &mut RealmGrid| {
+            // cells a little wider than the widest search: it touches at most eight, four on the ground
+            realm.grid.rebuild(4.01 * widest_m, balls[realm.range.clone()].iter().map(|ball| ball.centre_m));
+        });
+        let grids = &self.grids;
+        executor.for_each_mut(&mut self.blocks, &|_, block: &mut Block| {
+            block.pairs.clear();
+            for index in block.range.clone() {
+                partners(index, balls, &grids[block.realm], widest_m, &mut block.pairs);
             }
         });
-        self.blocks.iter().for_each(|block| self.pairs.extend_from_slice(block));
+        self.blocks.iter().for_each(|block| self.pairs.extend_from_slice(&block.pairs));
     }
 
     /// Unites chunks that share a pair (union–find).
@@ -289,13 +328,14 @@ impl Coupling {
 }
 
 /// Adds the pairs of one robot with all that came after it, in their order.
-fn partners(index: usize, balls: &[Ball], grid: &Grid, widest_m: f64, pairs: &mut Vec<Pair>) {
+fn partners(index: usize, balls: &[Ball], realm: &RealmGrid, widest_m: f64, pairs: &mut Vec<Pair>) {
     let ball = &balls[index];
     if ball.reach_m < 0.0 {
         return;
     }
-    let first = pairs.len();
-    grid.within(ball.centre_m, ball.reach_m + widest_m, |other, centre_m| {
+    let (first, base) = (pairs.len(), realm.range.start as u32);
+    realm.grid.within(ball.centre_m, ball.reach_m + widest_m, |other, centre_m| {
+        let other = other + base;
         if other as usize <= index {
             return;
         }

@@ -3,17 +3,28 @@
 //! properties added at run time, and time. Not covered: results in flight, storage slots, wall clock, counters of
 //! drops.
 
-use crate::board::NOWHERE;
 use crate::contact::Other;
-use crate::state::{Robot, State};
+use crate::roster::Robot;
+use crate::state::State;
 use xxhash_rust::xxh3::Xxh3;
 
 impl State {
-    /// The hash of the whole world: the combination of the robots' hashes and the time.
+    /// The hash of the whole world: that of its realm, or the combination of those of its realms.
     pub fn hash(&self) -> u128 {
-        let mut robots: Vec<(u64, u128)> = self
-            .roster
-            .order
+        let realms = 0..self.roster.realms.len() as u32;
+        if realms.len() == 1 {
+            return self.hash_of_realm(0);
+        }
+        let mut hasher = Xxh3::new();
+        realms.for_each(|realm| hasher.update(&self.hash_of_realm(realm).to_le_bytes()));
+        hasher.digest128()
+    }
+
+    /// The hash of one realm: the combination of its robots' hashes and the time. That of a world with this realm alone
+    /// is the same.
+    pub fn hash_of_realm(&self, realm: u32) -> u128 {
+        let numbers = self.roster.realms.get(realm as usize).map_or(&[][..], |members| &members.order);
+        let mut robots: Vec<(u64, u128)> = numbers
             .iter()
             .filter_map(|&number| self.roster.get(number))
             .map(|robot| (robot.key, self.robot_hash(robot)))
@@ -28,7 +39,7 @@ impl State {
         hasher.digest128()
     }
 
-    /// The hash of one robot, by name.
+    /// The hash of one robot, by address.
     pub fn hash_of(&self, name: &str) -> Option<u128> {
         self.roster.find(name).map(|(_, robot)| self.robot_hash(robot))
     }
@@ -42,7 +53,7 @@ impl State {
             chunk.int.iter().for_each(|column| hasher.update(&column[lane].to_le_bytes()));
         }
         hasher.update(&self.contacts_hash(robot).to_le_bytes());
-        for &slot in robot.slots.iter().filter(|&&slot| slot != NOWHERE) {
+        for slot in robot.posted() {
             let entry = &self.board.entries[slot as usize];
             hasher.update(&entry.stamp.map_or(u64::MAX, |stamp| stamp.ns()).to_le_bytes());
             for value in entry.values.iter().chain(&entry.memory) {

@@ -22,6 +22,7 @@ pub mod model;
 pub mod node;
 pub mod property;
 pub mod random;
+mod roster;
 pub mod shape;
 pub mod simd;
 pub mod snapshot;

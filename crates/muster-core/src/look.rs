@@ -5,7 +5,7 @@ use crate::chunk::attempt;
 use crate::component::{LookAt, Sense};
 use crate::exec::Job;
 use crate::model::{Cohort, SensorSlot};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Frozen, Snapshot};
 use crate::state::Robot;
 use crate::time::SimTime;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ use std::sync::Arc;
 pub(crate) struct LookItem {
     pub(crate) cohort: Arc<Cohort>,
     pub(crate) sensor: u32,
-    /// The robot's position in the snapshot.
-    pub(crate) dense: u32,
+    /// The robot's realm, and its position in the snapshot of that.
+    pub(crate) realm: u32,
+    pub(crate) seen: u32,
     /// The robot by roster number, which may pass to another robot meanwhile, and by identity.
     pub(crate) robot: u32,
     pub(crate) key: u64,
@@ -37,7 +38,7 @@ impl LookItem {
 /// Sensors looking at one frozen world.
 #[derive(Clone)]
 pub struct LookJob {
-    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) frozen: Arc<Frozen>,
     pub(crate) items: Vec<LookItem>,
     /// One sample to an item; may be longer, room is kept.
     pub(crate) values: Vec<Vec<f64>>,
@@ -52,7 +53,8 @@ impl Job for LookJob {
     fn run(&mut self) {
         self.values.resize_with(self.items.len().max(self.values.len()), Vec::new);
         for (at, (item, values)) in self.items.iter().zip(&mut self.values).enumerate() {
-            let looked = || look(&item.cohort, item.sensor as usize, &self.snapshot, item.dense as usize, values);
+            let world = &self.frozen[item.realm as usize];
+            let looked = || look(&item.cohort, item.sensor as usize, world, item.seen as usize, values);
             self.panics.extend(attempt(looked).map(|panic| (at, panic)));
         }
     }

@@ -4,10 +4,11 @@
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
 use crate::contact::{Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns, jointed, reach_m};
-use crate::lanes::{Quantity, body};
+use crate::lanes::{LANES, Quantity, body};
 use crate::random;
 use crate::time::{Rate, SimTime};
 use glam::DVec3;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The world around the robots.
@@ -416,8 +417,10 @@ impl Cohort {
 /// A robot to be placed.
 #[derive(Clone)]
 pub struct Placement {
-    /// Its name, unique among living robots.
+    /// Its name, unique among living robots of its realm.
     pub name: String,
+    /// The realm it lives in; 0 in a world of one.
+    pub realm: u32,
     /// What it is made of.
     pub cohort: Arc<Cohort>,
     /// Where it starts.
@@ -445,8 +448,8 @@ pub struct Model {
     pub robots: Vec<Placement>,
     /// Named groups.
     pub compounds: Vec<Compound>,
-    /// Seed of all random streams.
-    pub seed: u64,
+    /// The realms: for each the seed of its random streams. Robots of different realms never meet.
+    pub seeds: Vec<u64>,
     /// Longest window.
     pub window: SimTime,
     /// Drivers first act after the first tick, as in SwarmSimX, instead of before it.
@@ -454,6 +457,52 @@ pub struct Model {
     /// Pairs of variables that are one: `robot.variable` each.
     pub shared: Vec<(String, String)>,
 }
+
+impl Model {
+    /// One model in which each of these lives in a realm of its own, with the same bits as alone. They must come from
+    /// one scenario and may differ in seeds and placements; what is around the robots is that of the first.
+    pub fn join(models: &[Arc<Self>]) -> Option<Self> {
+        let first = models.first()?;
+        let mut cohorts: BTreeMap<&str, &Arc<Cohort>> = BTreeMap::new();
+        let (mut robots, mut seeds) = (Vec::new(), Vec::new());
+        for model in models {
+            for robot in &model.robots {
+                // robots that are made alike share chunks, whatever model they come from
+                let cohort = *cohorts.entry(&robot.cohort.blueprint.key).or_insert(&robot.cohort);
+                let realm = robot.realm + seeds.len() as u32;
+                robots.push(Placement { realm, cohort: Arc::clone(cohort), ..robot.clone() });
+            }
+            seeds.extend_from_slice(&model.seeds);
+        }
+        Some(Self {
+            environment: first.environment.clone(),
+            robots,
+            compounds: first.compounds.clone(),
+            seeds,
+            window: first.window,
+            logic_after_physics: first.logic_after_physics,
+            shared: first.shared.clone(),
+        })
+    }
+
+    /// How many models like this one are best joined, at most `most`: so many that chunks are full, and no more.
+    pub fn best_joined(&self, most: usize) -> usize {
+        let mut counts: BTreeMap<*const Cohort, usize> = BTreeMap::new();
+        for robot in &self.robots {
+            *counts.entry(Arc::as_ptr(&robot.cohort)).or_default() += 1;
+        }
+        let lanes_each = |models: usize| {
+            let lanes: usize = counts.values().map(|count| (count * models).next_multiple_of(LANES)).sum();
+            lanes as f64 / models as f64
+        };
+        let enough = JOINED_ENOUGH.div_ceil(self.robots.len().max(1));
+        let fewer = |a: &usize, b: &usize| lanes_each(*a).total_cmp(&lanes_each(*b));
+        (1..=most.min(enough).max(1)).min_by(fewer).unwrap_or(1)
+    }
+}
+
+/// A world of so many robots gains nothing from more.
+const JOINED_ENOUGH: usize = 256;
 
 /// A robot's identity: its name and which robot of this name it is. Keys its random streams.
 pub fn robot_key(name: &str, spawn_number: u64) -> u64 {

@@ -6,8 +6,8 @@ use crate::joints::frame_motions;
 use crate::lanes::body;
 use crate::model::{Bank, Variable};
 use crate::node::nearest;
-use crate::state::Robot;
-use crate::world::World;
+use crate::roster::{Members, Robot};
+use crate::world::{Realm, World};
 use glam::DVec3;
 use std::fmt;
 
@@ -113,19 +113,10 @@ fn split(path: &str) -> Option<Split<'_>> {
 
 impl World {
     /// The values of a property: `robot.position_m`, `robot.position_m[2]`, `robot.imu.accel_mps2`,
-    /// `robot.frame.camera`, `robot.mass_kg`.
+    /// `robot.frame.camera`, `robot.mass_kg`; with several realms `robot@realm.position_m`.
     pub fn property(&self, path: &str) -> Result<Vec<f64>, PropertyError> {
-        let unknown = || self.unknown(path);
-        if let Some((low, high)) = path.strip_suffix(".bounds_m").and_then(|name| self.compound_bounds(name)) {
-            return Ok(vec![low.x, low.y, low.z, high.x, high.y, high.z]);
-        }
-        let resolved = self.resolve(path);
-        let split = split(&resolved).ok_or_else(unknown)?;
-        let shown = self.show(split.robot, split.property).ok_or_else(unknown)?;
-        match split.index {
-            None => Ok(shown.values),
-            Some(index) => shown.values.get(index).map(|&value| vec![value]).ok_or_else(unknown),
-        }
+        let (realm, path) = self.locate(path);
+        realm.property(&path)
     }
 
     /// One number of a property; the first if it has several.
@@ -135,25 +126,26 @@ impl World {
 
     /// What stands behind a name.
     pub fn slot(&self, path: &str) -> Result<Slot, PropertyError> {
-        let resolved = self.resolve(path);
-        let found = split(&resolved).and_then(|split| self.show(split.robot, split.property));
-        found.map(|shown| shown.slot).ok_or_else(|| self.unknown(path))
+        let (realm, path) = self.locate(path);
+        realm.slot(&path)
     }
 
     /// Every property of a robot.
-    pub fn properties_of(&self, robot: &str) -> Result<Vec<Shown>, PropertyError> {
-        let (_, found) = self.state().roster.find(robot).ok_or_else(|| self.unknown(robot))?;
-        let blueprint = &found.cohort.blueprint;
-        let constants = blueprint.motion.constants().into_iter().map(|(name, _)| name.to_owned());
-        let variables = found.cohort.layout.variables.iter().map(|variable| variable.path.clone());
-        let samples = blueprint
-            .sensors
-            .iter()
-            .filter(|slot| matches!(slot.sensor.sense(), Sense::World(_)))
-            .map(|slot| slot.name.clone());
-        let frames = blueprint.frames.iter().map(|frame| format!("frame.{}", frame.name));
-        let names = constants.chain(variables).chain(samples).chain(frames).chain(found.extra.keys().cloned());
-        Ok(names.filter_map(|name| self.show(robot, &name)).collect())
+    pub fn properties_of(&self, address: &str) -> Result<Vec<Shown>, PropertyError> {
+        let (realm, name) = self.locate(address);
+        realm.properties_of(&name)
+    }
+
+    /// The corners of the box that holds all robots of a compound, outlines included.
+    pub fn compound_bounds(&self, address: &str) -> Option<(DVec3, DVec3)> {
+        let (realm, name) = self.locate(address);
+        realm.compound_bounds(&name)
+    }
+
+    /// Where a sensor of a robot is in the world.
+    pub fn sensor_pose(&self, address: &str, sensor: &str) -> Option<Pose> {
+        let (realm, name) = self.locate(address);
+        realm.sensor_pose(&name, sensor)
     }
 
     /// Writes a variable.
@@ -161,12 +153,14 @@ impl World {
         if values.iter().any(|value| !value.is_finite()) {
             return Err(PropertyError::NotFinite { path: path.to_owned() });
         }
-        let resolved = self.resolve(path);
-        let split = split(&resolved).ok_or_else(|| self.unknown(path))?;
-        let shown = self.show(split.robot, split.property).ok_or_else(|| self.unknown(path))?;
+        let (realm, local) = self.locate(path);
+        let unknown = || realm.unknown(&local);
+        let resolved = realm.resolve(&local);
+        let split = split(&resolved).ok_or_else(unknown)?;
+        let shown = realm.show(split.robot, split.property).ok_or_else(unknown)?;
         let (first, expected) = match split.index {
             Some(index) if index < shown.values.len() => (index, 1),
-            Some(_) => return Err(self.unknown(path)),
+            Some(_) => return Err(unknown()),
             None => (0, shown.values.len()),
         };
         if values.len() != expected {
@@ -207,13 +201,60 @@ impl World {
         if self.property(path).is_ok() {
             return Err(PropertyError::Exists { path: path.to_owned() });
         }
-        let unknown = self.unknown(path);
-        let Some((robot, name)) = path.split_once('.') else { return Err(unknown) };
-        let Some(number) = self.state().roster.find(robot).map(|(number, _)| number) else { return Err(unknown) };
+        let (realm, local) = self.locate(path);
+        let place = local.split_once('.').and_then(|(robot, name)| Some((realm.find(robot)?.0, name)));
+        let Some((number, name)) = place else { return Err(realm.unknown(&local)) };
+        let name = name.to_owned();
         if let Some(robot) = self.state_mut().roster.robots[number as usize].as_mut() {
-            robot.extra.insert(name.to_owned(), values.to_vec());
+            robot.extra.insert(name, values.to_vec());
         }
         Ok(())
+    }
+}
+
+impl Realm<'_> {
+    /// The values of a property: `robot.position_m`, `robot.position_m[2]`, `robot.imu.accel_mps2`,
+    /// `robot.frame.camera`, `robot.mass_kg`.
+    pub fn property(&self, path: &str) -> Result<Vec<f64>, PropertyError> {
+        let unknown = || self.unknown(path);
+        if let Some((low, high)) = path.strip_suffix(".bounds_m").and_then(|name| self.compound_bounds(name)) {
+            return Ok(vec![low.x, low.y, low.z, high.x, high.y, high.z]);
+        }
+        let resolved = self.resolve(path);
+        let split = split(&resolved).ok_or_else(unknown)?;
+        let shown = self.show(split.robot, split.property).ok_or_else(unknown)?;
+        match split.index {
+            None => Ok(shown.values),
+            Some(index) => shown.values.get(index).map(|&value| vec![value]).ok_or_else(unknown),
+        }
+    }
+
+    /// One number of a property; the first if it has several.
+    pub fn number(&self, path: &str) -> Option<f64> {
+        self.property(path).ok()?.first().copied()
+    }
+
+    /// What stands behind a name.
+    pub fn slot(&self, path: &str) -> Result<Slot, PropertyError> {
+        let resolved = self.resolve(path);
+        let found = split(&resolved).and_then(|split| self.show(split.robot, split.property));
+        found.map(|shown| shown.slot).ok_or_else(|| self.unknown(path))
+    }
+
+    /// Every property of a robot.
+    pub fn properties_of(&self, robot: &str) -> Result<Vec<Shown>, PropertyError> {
+        let (_, found) = self.find(robot).ok_or_else(|| self.unknown(robot))?;
+        let blueprint = &found.cohort.blueprint;
+        let constants = blueprint.motion.constants().into_iter().map(|(name, _)| name.to_owned());
+        let variables = found.cohort.layout.variables.iter().map(|variable| variable.path.clone());
+        let samples = blueprint
+            .sensors
+            .iter()
+            .filter(|slot| matches!(slot.sensor.sense(), Sense::World(_)))
+            .map(|slot| slot.name.clone());
+        let frames = blueprint.frames.iter().map(|frame| format!("frame.{}", frame.name));
+        let names = constants.chain(variables).chain(samples).chain(frames).chain(found.extra.keys().cloned());
+        Ok(names.filter_map(|name| self.show(robot, &name)).collect())
     }
 
     /// Follows names that are declared equal to others.
@@ -221,7 +262,7 @@ impl World {
         let path = self.inside(path);
         let whole =
             |part: &str| path == part || path.strip_prefix(part).is_some_and(|rest| rest.starts_with(['[', '.']));
-        match self.model().shared.iter().find(|(name, _)| whole(name)) {
+        match self.world.model().shared.iter().find(|(name, _)| whole(name)) {
             Some((name, target)) => format!("{target}{}", &path[name.len()..]),
             None => path.to_owned(),
         }
@@ -229,7 +270,7 @@ impl World {
 
     /// A path without the compounds it goes through: `team.scout0.position_m` is `scout0.position_m`.
     fn inside<'a>(&self, path: &'a str) -> &'a str {
-        let compound = |name: &str| self.model().compounds.iter().find(|compound| compound.name == name);
+        let compound = |name: &str| self.world.model().compounds.iter().find(|compound| compound.name == name);
         let mut rest = path;
         while let Some((head, tail)) = rest.split_once('.')
             && let Some(compound) = compound(head)
@@ -242,10 +283,10 @@ impl World {
 
     /// The corners of the box that holds all robots of a compound, outlines included.
     pub fn compound_bounds(&self, name: &str) -> Option<(DVec3, DVec3)> {
-        let compound = self.model().compounds.iter().find(|compound| compound.name == name)?;
-        let member = |member: &String| match self.state().roster.find(member) {
+        let compound = self.world.model().compounds.iter().find(|compound| compound.name == name)?;
+        let member = |member: &String| match self.find(member) {
             Some((number, robot)) => {
-                let position_m = self.state().pose(number)?.position_m;
+                let position_m = self.world.state().pose(number)?.position_m;
                 let radius_m = robot.cohort.radius_m;
                 Some((position_m - radius_m, position_m + radius_m))
             }
@@ -257,9 +298,9 @@ impl World {
     }
 
     fn show(&self, robot_name: &str, property: &str) -> Option<Shown> {
-        let (number, robot) = self.state().roster.find(robot_name)?;
-        let (chunk, lane) = self.state().place_of(number)?;
-        let path = format!("{robot_name}.{property}");
+        let (number, robot) = self.find(robot_name)?;
+        let (chunk, lane) = self.world.state().place_of(number)?;
+        let path = format!("{}.{property}", robot.address());
         let shown = |values, variable, slot| Some(Shown { path: path.clone(), values, variable, slot });
         if let Some(Variable { bank, first, len, .. }) = robot.cohort.layout.variable(property) {
             let columns = *first..first + len;
@@ -290,17 +331,17 @@ impl World {
             return shown(values, false, Slot::Column(number, Bank::Real, columns.sample.0));
         }
         let slot = *robot.slots.get(sensor)?;
-        let posted = self.state().board.sample(slot);
+        let posted = self.world.state().board.sample(slot);
         shown(posted.values.to_vec(), false, Slot::Board(slot))
     }
 
     /// Where a sensor of a robot is in the world.
     pub fn sensor_pose(&self, robot: &str, sensor: &str) -> Option<Pose> {
-        let (number, found) = self.state().roster.find(robot)?;
+        let (number, found) = self.find(robot)?;
         let slot = found.cohort.blueprint.sensor(sensor)?;
         let carrier = match slot.frame {
             Some(frame) => self.frame_pose(number, found, &found.cohort.blueprint.frames[frame].name)?,
-            None => self.state().pose(number)?,
+            None => self.world.state().pose(number)?,
         };
         Some(carrier.then(&slot.mount))
     }
@@ -309,7 +350,7 @@ impl World {
     fn frame_pose(&self, number: u32, robot: &Robot, name: &str) -> Option<Pose> {
         let frames = &robot.cohort.blueprint.frames;
         let at = frames.iter().position(|frame| frame.name == name)?;
-        let (chunk, lane) = self.state().place_of(number)?;
+        let (chunk, lane) = self.world.state().place_of(number)?;
         let body_pose = Pose {
             position_m: body::vec3(&chunk.real, body::POSITION, lane),
             orientation: body::orientation(&chunk.real, lane),
@@ -323,8 +364,8 @@ impl World {
     fn unknown(&self, path: &str) -> PropertyError {
         let resolved = self.resolve(path);
         let robot = resolved.split(['.', '[']).next().unwrap_or_default();
-        let names = self.state().roster.by_name.keys().map(String::as_str);
-        let near = match self.state().roster.find(robot) {
+        let names = self.members().into_iter().flat_map(Members::names);
+        let near = match self.find(robot) {
             None => nearest(robot, names).map(str::to_owned),
             Some((_, found)) => {
                 let property = resolved.split_once('.').map_or("", |(_, property)| property);

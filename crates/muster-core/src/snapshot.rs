@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Seen {
     /// Its identity, see [`crate::model::robot_key`].
     pub key: u64,
-    /// Its number in the roster.
+    /// Its number in the roster; in what sensors see, that of its realm.
     pub robot: u32,
     /// Position, m.
     pub position_m: DVec3,
@@ -41,6 +41,9 @@ pub struct Snapshot {
     grids: Vec<(f64, Grid)>,
     obstacles: Arc<Obstacles>,
 }
+
+/// Every realm at one instant: robots see those of their own.
+pub(crate) type Frozen = Vec<Snapshot>;
 
 /// Obstacles in a hierarchy of bounds for quick search: all but planes.
 pub(crate) struct Obstacles {

@@ -10,77 +10,11 @@ use crate::lanes::{LANES, body};
 use crate::look::LookJob;
 use crate::model::{Bank, Cohort, Model, Placement};
 use crate::random;
+pub use crate::roster::Robot;
+use crate::roster::Roster;
 use crate::time::SimTime;
 use glam::DVec3;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A robot in the roster.
-#[derive(Clone)]
-pub struct Robot {
-    /// Its name.
-    pub name: String,
-    /// Its identity: name and spawn number.
-    pub key: u64,
-    /// What it is made of.
-    pub cohort: Arc<Cohort>,
-    /// Where it started.
-    pub home: Pose,
-    /// Properties added at run time.
-    pub extra: BTreeMap<String, Vec<f64>>,
-    pub(crate) chunk: u32,
-    pub(crate) lane: u8,
-    /// Board slot of each sensor; [`NOWHERE`] for local sensors nobody else reads.
-    pub(crate) slots: Vec<u32>,
-}
-
-/// Who exists.
-#[derive(Clone, Default)]
-pub(crate) struct Roster {
-    pub(crate) robots: Vec<Option<Robot>>,
-    /// Living robots in the order of their coming.
-    pub(crate) order: Vec<u32>,
-    pub(crate) by_name: BTreeMap<String, u32>,
-    free: Vec<u32>,
-    /// How many robots were spawned after the start.
-    pub(crate) spawned: u64,
-}
-
-impl Roster {
-    pub(crate) fn get(&self, number: u32) -> Option<&Robot> {
-        self.robots.get(number as usize)?.as_ref()
-    }
-
-    pub(crate) fn find(&self, name: &str) -> Option<(u32, &Robot)> {
-        let number = *self.by_name.get(name)?;
-        Some((number, self.get(number)?))
-    }
-
-    fn add(&mut self, robot: Robot) -> u32 {
-        let name = robot.name.clone();
-        let number = match self.free.pop() {
-            Some(number) => {
-                self.robots[number as usize] = Some(robot);
-                number
-            }
-            None => {
-                self.robots.push(Some(robot));
-                self.robots.len() as u32 - 1
-            }
-        };
-        self.by_name.insert(name, number);
-        self.order.push(number);
-        number
-    }
-
-    fn remove(&mut self, number: u32) -> Option<Robot> {
-        let robot = self.robots.get_mut(number as usize)?.take()?;
-        self.by_name.remove(&robot.name);
-        self.order.retain(|&other| other != number);
-        self.free.push(number);
-        Some(robot)
-    }
-}
 
 /// Everything that changes in a simulation.
 #[derive(Clone)]
@@ -105,6 +39,13 @@ pub struct State {
 pub enum PlaceError {
     /// The name is taken.
     NameTaken(String),
+    /// The model has no such realm.
+    NoSuchRealm {
+        /// The robot.
+        robot: String,
+        /// The realm it wants.
+        realm: u32,
+    },
     /// A driver subscribes to a sensor that does not exist.
     NoSuchSensor {
         /// The robot.
@@ -118,6 +59,9 @@ impl std::fmt::Display for PlaceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NameTaken(name) => write!(f, "found a second robot {name:?}, expected unique names"),
+            Self::NoSuchRealm { robot, realm } => {
+                write!(f, "found robot {robot:?} in realm {realm}, expected a realm of the model")
+            }
             Self::NoSuchSensor { robot, path } => {
                 write!(f, "driver of {robot:?} reads {path:?}, expected an existing robot.sensor")
             }
@@ -128,10 +72,11 @@ impl std::fmt::Display for PlaceError {
 impl std::error::Error for PlaceError {}
 
 impl State {
-    pub(crate) fn new(lanes_used: usize) -> Self {
+    /// A state without robots, with one realm for each seed.
+    pub(crate) fn new(lanes_used: usize, seeds: &[u64]) -> Self {
         Self {
             time: SimTime::ZERO,
-            roster: Roster::default(),
+            roster: Roster::new(seeds),
             chunks: Vec::new(),
             free_chunks: Vec::new(),
             board: Board::default(),
@@ -166,28 +111,23 @@ impl State {
 
     /// Adds a robot without starting its drivers: subscriptions are wired when all robots are there.
     pub(crate) fn add(&mut self, placement: &Placement, key: u64, model: &Model) -> Result<u32, PlaceError> {
-        if self.roster.by_name.contains_key(&placement.name) {
-            return Err(PlaceError::NameTaken(placement.name.clone()));
+        let (name, realm) = (&placement.name, placement.realm);
+        let Some(members) = self.roster.realms.get(realm as usize) else {
+            return Err(PlaceError::NoSuchRealm { robot: name.clone(), realm });
+        };
+        if members.number_of(name).is_some() {
+            return Err(PlaceError::NameTaken(name.clone()));
         }
+        let stream_key = random::combine(members.seed, key);
+        let robots = members.order.len() + 1;
         let chunk = self.chunk_with_room(&placement.cohort);
-        let number = self.roster.add(Robot {
-            name: placement.name.clone(),
-            key,
-            cohort: Arc::clone(&placement.cohort),
-            home: placement.pose,
-            extra: BTreeMap::new(),
-            chunk,
-            lane: 0,
-            slots: Vec::new(),
-        });
-        let stream_key = random::combine(model.seed, key);
+        let number = self.roster.add(Robot::new(placement, key, chunk));
         let wind_mps = model.environment.wind.mean_mps();
         let start = Start { pose: placement.pose, velocity_mps: placement.velocity_mps, wind_mps };
         let lane = match self.chunk_mut(chunk) {
             Some(chunk) => chunk.add(number, stream_key, &start),
             None => 0,
         };
-        let robots = self.roster.order.len();
         let slots = (0..placement.cohort.blueprint.sensors.len())
             .map(|sensor| self.board_slot(&placement.cohort, number, sensor, stream_key, robots))
             .collect();
@@ -218,7 +158,7 @@ impl State {
             memory: vec![0.0; memory],
             fresh: Vec::with_capacity(capacity),
             stream: random::combine(key, random::id_of(&slot.name)),
-            dense: 0,
+            seen: 0,
             schedule: u32::MAX,
             visible_at: SimTime::NEVER,
             samples: 0,
@@ -262,16 +202,16 @@ impl State {
             moved.lane = robot.lane;
         }
         self.drop_if_empty(robot.chunk);
-        for &slot in robot.slots.iter().filter(|&&slot| slot != NOWHERE) {
-            self.board.remove(slot);
-        }
+        robot.posted().for_each(|slot| self.board.remove(slot));
         Some(robot)
     }
 
-    /// The board slot of `robot.sensor`, made if the sensor is local and was not read by others so far.
-    pub(crate) fn published(&mut self, path: &str, own: u32, seed: u64) -> Option<u32> {
+    /// The board slot of `robot.sensor` in the realm of robot `own`, made if the sensor is local and was not read by
+    /// others so far.
+    pub(crate) fn published(&mut self, path: &str, own: u32) -> Option<u32> {
         let (name, sensor_name) = path.split_once('.')?;
-        let number = if name.is_empty() { own } else { *self.roster.by_name.get(name)? };
+        let realm = self.roster.realm_of(self.roster.get(own)?);
+        let (number, seed) = (if name.is_empty() { own } else { realm.number_of(name)? }, realm.seed);
         let robot = self.roster.get(number)?;
         let sensor = robot.cohort.blueprint.sensors.iter().position(|slot| slot.name == sensor_name)?;
         if robot.slots[sensor] != NOWHERE {
@@ -285,14 +225,14 @@ impl State {
     }
 
     /// Wires the subscriptions of a robot's drivers.
-    pub(crate) fn wire(&mut self, number: u32, seed: u64) -> Result<(), PlaceError> {
+    pub(crate) fn wire(&mut self, number: u32) -> Result<(), PlaceError> {
         let Some(robot) = self.roster.get(number) else { return Ok(()) };
         let (cohort, name, lane) = (Arc::clone(&robot.cohort), robot.name.clone(), robot.lane as usize);
         let chunk = robot.chunk;
         for (driver, columns) in cohort.layout.drivers.iter().enumerate() {
             let subscriptions = cohort.blueprint.drivers[driver].driver.subscriptions();
             for (wire, path) in columns.board_paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-                let slot = match self.published(path, number, seed) {
+                let slot = match self.published(path, number) {
                     Some(slot) => slot,
                     None if subscriptions[wire].optional => NOWHERE,
                     None => return Err(PlaceError::NoSuchSensor { robot: name, path: path.clone() }),
@@ -307,12 +247,12 @@ impl State {
     }
 
     /// Wires the subscriptions of a robot anew; those to robots or sensors that are gone lead nowhere.
-    pub(crate) fn rewire(&mut self, number: u32, seed: u64) {
+    pub(crate) fn rewire(&mut self, number: u32) {
         let Some(robot) = self.roster.get(number) else { return };
         let (cohort, lane, chunk) = (Arc::clone(&robot.cohort), robot.lane as usize, robot.chunk);
         for (driver, columns) in cohort.layout.drivers.iter().enumerate() {
             for (wire, path) in columns.board_paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-                let slot = self.published(path, number, seed).unwrap_or(NOWHERE);
+                let slot = self.published(path, number).unwrap_or(NOWHERE);
                 if let Some(chunk) = self.chunk_mut(chunk) {
                     chunk.slots[driver][lane * columns.wires.len() + wire] = slot;
                 }
@@ -326,7 +266,7 @@ impl State {
     }
 
     /// Moves a robot to a chunk of another cohort, with every variable both cohorts have; returns all it had.
-    pub(crate) fn retool(&mut self, number: u32, cohort: &Arc<Cohort>, seed: u64) -> Option<Carried> {
+    pub(crate) fn retool(&mut self, number: u32, cohort: &Arc<Cohort>) -> Option<Carried> {
         let (old, lane) = self.place_of(number)?;
         let carried: Carried = old
             .cohort
@@ -353,7 +293,7 @@ impl State {
         }
         self.drop_if_empty(robot.chunk);
         let chunk = self.chunk_with_room(cohort);
-        let key = random::combine(seed, robot.key);
+        let key = random::combine(self.roster.realm_of(&robot).seed, robot.key);
         let start = Start { pose: robot.home, velocity_mps: DVec3::ZERO, wind_mps: DVec3::ZERO };
         let lane = self.chunk_mut(chunk)?.add(number, key, &start);
         self.repost(number, &robot, cohort, key);
@@ -380,7 +320,7 @@ impl State {
 
     /// Gives a robot board entries for its new sensors; those it keeps go on where they were.
     fn repost(&mut self, number: u32, old: &Robot, cohort: &Arc<Cohort>, key: u64) {
-        let robots = self.roster.order.len();
+        let robots = self.roster.realm_of(old).order.len();
         let kept = |name: &str| old.cohort.blueprint.sensors.iter().position(|slot| slot.name == name);
         let mut slots = Vec::new();
         for (sensor, slot) in cohort.blueprint.sensors.iter().enumerate() {
@@ -392,9 +332,7 @@ impl State {
             }
             slots.push(fresh);
         }
-        for &slot in old.slots.iter().filter(|&&slot| slot != NOWHERE) {
-            self.board.remove(slot);
-        }
+        old.posted().for_each(|slot| self.board.remove(slot));
         if let Some(robot) = self.roster.robots[number as usize].as_mut() {
             robot.slots = slots;
         }

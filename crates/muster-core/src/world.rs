@@ -2,6 +2,9 @@
 
 mod commands;
 mod index;
+mod realm;
+
+pub use realm::Realm;
 
 use crate::chunk::{ContactEvent, Fault, Spoken, Surroundings, attempt};
 use crate::command::Command;
@@ -13,7 +16,7 @@ use crate::look::{self, LookItem, LookJob};
 use crate::model::{Environment, Model, robot_key};
 use crate::random;
 use crate::simd::Simd;
-use crate::snapshot::{Obstacles, Seen, Snapshot};
+use crate::snapshot::{Frozen, Obstacles, Seen, Snapshot};
 use crate::state::{PlaceError, Robot, State};
 use crate::time::{Rate, SimTime, Ticker};
 use std::collections::BTreeSet;
@@ -132,6 +135,8 @@ pub struct World {
     looks: Vec<LookSchedule>,
     radii_m: Vec<f64>,
     publics: Vec<Public>,
+    /// Snapshots for sensors, and for those outside.
+    frozen: Vec<Arc<Frozen>>,
     snapshots: Vec<Arc<Snapshot>>,
     #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
     spare_jobs: Vec<Box<LookJob>>,
@@ -139,8 +144,8 @@ pub struct World {
     #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
     husks: Vec<Box<LookJob>>,
     flying: usize,
-    /// Robots and sensors somebody outside listens to, by identity and name.
-    ears: BTreeSet<(u64, String)>,
+    /// Robots and sensors somebody outside listens to, by realm, identity and name.
+    ears: BTreeSet<(u32, u64, String)>,
     /// Those that look at the world: roster number, sensor, slot; derived.
     listeners: Vec<(u32, u32, u32)>,
     heard: Heard,
@@ -164,11 +169,12 @@ impl World {
             environment,
             obstacles,
             options,
-            state: State::new(options.lanes),
+            state: State::new(options.lanes, &model.seeds),
             coupling: Coupling::default(),
             looks: Vec::new(),
             radii_m: Vec::new(),
             publics: Vec::new(),
+            frozen: Vec::new(),
             snapshots: Vec::new(),
             spare_jobs: Vec::new(),
             husks: Vec::new(),
@@ -190,7 +196,7 @@ impl World {
             .map(|placement| world.state.add(placement, robot_key(&placement.name, 0), &model))
             .collect::<Result<Vec<u32>, PlaceError>>()?;
         for &number in &numbers {
-            world.state.wire(number, model.seed)?;
+            world.state.wire(number)?;
         }
         for number in numbers {
             world.start(number);
@@ -213,9 +219,9 @@ impl World {
         self.couple(end, machine.executor);
         watch.lap();
         let live_ns = self.live(end, machine.executor, &mut watch);
-        let snapshot = self.freeze(end);
+        let frozen = self.freeze(end);
         watch.lap();
-        self.look(snapshot.as_ref(), machine);
+        self.look(frozen.as_ref(), machine);
         watch.lap();
         self.measure(machine);
         watch.lap();
@@ -281,46 +287,66 @@ impl World {
     }
 
     /// A frozen copy of the world, if a sensor is due to look at it.
-    fn freeze(&mut self, end: SimTime) -> Option<Arc<Snapshot>> {
+    fn freeze(&mut self, end: SimTime) -> Option<Arc<Frozen>> {
         let mut any = false;
         for look in &mut self.looks {
             look.due = look.ticker.take_due(look.rate, end);
             any |= look.due.is_some();
         }
-        any.then(|| self.snapshot())
+        any.then(|| self.freeze_realms())
     }
 
-    /// Every robot as it is now.
+    /// Every robot as those of its realm see it now.
+    fn freeze_realms(&mut self) -> Arc<Frozen> {
+        let mut shared = unshared(&mut self.frozen).unwrap_or_default();
+        if let Some(frozen) = Arc::get_mut(&mut shared) {
+            let realms = &self.state.roster.realms;
+            let empty = || Snapshot::new(Arc::clone(&self.environment), Arc::clone(&self.obstacles));
+            frozen.resize_with(realms.len(), empty);
+            for (snapshot, realm) in frozen.iter_mut().zip(realms) {
+                snapshot.time = self.state.time;
+                snapshot.robots.resize(realm.order.len(), NOBODY);
+            }
+            each_seen(&self.state, |at, realm, seen| {
+                let members = &realms[realm as usize];
+                let robot = self.state.roster.number_in_realm(seen.robot);
+                frozen[realm as usize].robots[at - members.first as usize] = Seen { robot, ..seen };
+            });
+            frozen.iter_mut().for_each(|snapshot| snapshot.index(&self.radii_m));
+        }
+        self.frozen.push(Arc::clone(&shared));
+        shared
+    }
+
+    /// Every robot of every realm as it is now.
     pub fn snapshot(&mut self) -> Arc<Snapshot> {
-        let mut shared = match self.snapshots.iter().position(|snapshot| Arc::strong_count(snapshot) == 1) {
-            Some(free) => self.snapshots.swap_remove(free),
-            None => Arc::new(Snapshot::new(Arc::clone(&self.environment), Arc::clone(&self.obstacles))),
-        };
+        let empty = || Arc::new(Snapshot::new(Arc::clone(&self.environment), Arc::clone(&self.obstacles)));
+        let mut shared = unshared(&mut self.snapshots).unwrap_or_else(empty);
         if let Some(snapshot) = Arc::get_mut(&mut shared) {
             snapshot.time = self.state.time;
-            fill(snapshot, &self.state);
-            snapshot.index(&self.radii_m);
+            snapshot.robots.resize(self.state.roster.len(), NOBODY);
+            each_seen(&self.state, |at, _, seen| snapshot.robots[at] = seen);
         }
         self.snapshots.push(Arc::clone(&shared));
         shared
     }
 
     /// Sensors that are due look: those without latency at once, on all threads; others in the background.
-    fn look<E: Executor>(&mut self, snapshot: Option<&Arc<Snapshot>>, machine: &mut Machine<'_, E>) {
-        let Some(snapshot) = snapshot else { return };
+    fn look<E: Executor>(&mut self, frozen: Option<&Arc<Frozen>>, machine: &mut Machine<'_, E>) {
+        let Some(frozen) = frozen else { return };
         if self.looks.iter().any(|look| look.due.is_some() && look.latency == SimTime::ZERO) {
-            self.look_now(snapshot, machine.executor);
+            self.look_now(frozen, machine.executor);
         }
         for at in 0..self.looks.len() {
             if self.looks[at].latency > SimTime::ZERO
                 && let Some(index) = self.looks[at].due
             {
-                self.take_off(at, index, snapshot, machine.background);
+                self.take_off(at, index, frozen, machine.background);
             }
         }
     }
 
-    fn look_now<E: Executor>(&mut self, snapshot: &Snapshot, executor: &E) {
+    fn look_now<E: Executor>(&mut self, frozen: &Frozen, executor: &E) {
         let (looks, stamp, any_panic) = (&self.looks, self.state.time, AtomicBool::new(false));
         let mut entries = std::mem::take(&mut self.state.board.entries);
         let state = &self.state;
@@ -329,8 +355,8 @@ impl World {
             let (Some(index), true) = (schedule.due, schedule.latency == SimTime::ZERO) else { return };
             let Some(robot) = state.roster.get(entry.owner.0).filter(|robot| !state.isolated(robot)) else { return };
             entry.panic = attempt(|| {
-                let (sensor, dense) = (entry.owner.1 as usize, entry.dense as usize);
-                look::look(&robot.cohort, sensor, snapshot, dense, &mut entry.fresh);
+                let (sensor, world) = (entry.owner.1 as usize, &frozen[robot.realm as usize]);
+                look::look(&robot.cohort, sensor, world, entry.seen as usize, &mut entry.fresh);
                 post(entry, robot, index, stamp);
             });
             any_panic.fetch_or(entry.panic.is_some(), Ordering::Relaxed);
@@ -359,11 +385,11 @@ impl World {
         }
     }
 
-    fn take_off(&mut self, at: usize, index: u64, snapshot: &Arc<Snapshot>, background: &mut dyn Background<LookJob>) {
+    fn take_off(&mut self, at: usize, index: u64, frozen: &Arc<Frozen>, background: &mut dyn Background<LookJob>) {
         let schedule = &self.looks[at];
         let (stamp, visible_at) = (self.state.time, self.state.time + schedule.latency);
         let fresh = |items: Vec<LookItem>, values| LookJob {
-            snapshot: Arc::clone(snapshot),
+            frozen: Arc::clone(frozen),
             items,
             values,
             panics: Vec::new(),
@@ -532,7 +558,7 @@ impl World {
     /// Hears a sensor from now on: its samples appear in [`World::heard`]. False if there is no such sensor.
     pub fn listen(&mut self, robot: &str, sensor: &str) -> bool {
         let Some((number, found)) = self.state.roster.find(robot) else { return false };
-        let ear = (found.key, sensor.to_owned());
+        let ear = (found.realm, found.key, sensor.to_owned());
         self.ears.contains(&ear) || (self.hear(number, sensor) && self.ears.insert(ear))
     }
 
@@ -606,14 +632,14 @@ impl World {
         self.state.hash()
     }
 
-    /// Living robots in the order of their coming.
+    /// Living robots, realm by realm in the order of their coming.
     pub fn robots(&self) -> impl Iterator<Item = &Robot> {
-        self.state.roster.order.iter().filter_map(|&number| self.state.roster.get(number))
+        self.state.roster.iter().map(|(_, robot)| robot)
     }
 
     /// Living robots with their roster numbers.
     pub fn roster(&self) -> impl Iterator<Item = (u32, &Robot)> {
-        self.state.roster.order.iter().filter_map(|&number| Some((number, self.state.roster.get(number)?)))
+        self.state.roster.iter()
     }
 
     /// The robot of this roster number.
@@ -621,9 +647,14 @@ impl World {
         self.state.roster.get(number)
     }
 
+    /// The robot of this address, see [`Robot::address`].
+    pub fn find(&self, address: &str) -> Option<&Robot> {
+        self.state.roster.find(address).map(|(_, robot)| robot)
+    }
+
     /// The pose of a robot.
-    pub fn pose(&self, name: &str) -> Option<Pose> {
-        self.state.pose(*self.state.roster.by_name.get(name)?)
+    pub fn pose(&self, address: &str) -> Option<Pose> {
+        self.state.pose(self.state.roster.find(address)?.0)
     }
 
     /// Ticks of all robots so far.
@@ -667,24 +698,32 @@ fn uses_threads<E: Executor>(executor: &E, live_ns: f64) -> bool {
     executor.always_spread() || (executor.threads() > 1 && live_ns > PARALLEL_FROM_NS)
 }
 
-/// Copies every robot into a snapshot.
-fn fill(snapshot: &mut Snapshot, state: &State) {
-    let nobody = Seen {
-        key: 0,
-        robot: u32::MAX,
-        position_m: glam::DVec3::ZERO,
-        orientation: glam::DQuat::IDENTITY,
-        velocity_mps: glam::DVec3::ZERO,
-        angular_velocity_radps: glam::DVec3::ZERO,
-        radius_m: 0.0,
-    };
-    snapshot.robots.resize(state.roster.order.len(), nobody);
+/// Takes one that nobody else holds.
+fn unshared<T>(pool: &mut Vec<Arc<T>>) -> Option<Arc<T>> {
+    let free = pool.iter().position(|shared| Arc::strong_count(shared) == 1)?;
+    Some(pool.swap_remove(free))
+}
+
+/// Holds a place in a snapshot until it is filled.
+const NOBODY: Seen = Seen {
+    key: 0,
+    robot: u32::MAX,
+    position_m: glam::DVec3::ZERO,
+    orientation: glam::DQuat::IDENTITY,
+    velocity_mps: glam::DVec3::ZERO,
+    angular_velocity_radps: glam::DVec3::ZERO,
+    radius_m: 0.0,
+};
+
+/// Tells of every robot its position among all, its realm, and how it is seen.
+fn each_seen(state: &State, mut tell: impl FnMut(usize, u32, Seen)) {
     for chunk in state.chunks.iter().flatten() {
         let radius_m = chunk.cohort.radius_m;
         for lane in 0..chunk.len {
             let number = chunk.robots[lane];
-            snapshot.robots[chunk.dense[lane] as usize] = Seen {
-                key: state.roster.get(number).map_or(0, |robot| robot.key),
+            let Some(robot) = state.roster.get(number) else { continue };
+            let seen = Seen {
+                key: robot.key,
                 robot: number,
                 position_m: body::vec3(&chunk.real, body::POSITION, lane),
                 orientation: body::orientation(&chunk.real, lane),
@@ -692,6 +731,7 @@ fn fill(snapshot: &mut Snapshot, state: &State) {
                 angular_velocity_radps: body::vec3(&chunk.real, body::ANGULAR_VELOCITY, lane),
                 radius_m,
             };
+            tell(chunk.dense[lane] as usize, robot.realm, seen);
         }
     }
 }

@@ -154,7 +154,7 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
                 relations: compound.relations.clone(),
             })
             .collect(),
-        seed: text.run.seed,
+        seeds: vec![text.run.seed],
         window: SimTime::from_s(text.run.window_ms * 1e-3),
         logic_after_physics: text.run.order == Order::Ssx,
         shared: text.share.iter().map(|[a, b]| (a.clone(), b.clone())).chain(attached).collect(),
@@ -620,7 +620,7 @@ fn placement(name: String, cohort: Arc<Cohort>, place: Option<Pose>, text: &Robo
         },
     };
     let ahead = math::rotate(pose.orientation, DVec3::X) * text.speed_mps;
-    Placement { name, cohort, pose, velocity_mps: DVec3::from(text.velocity_mps) + ahead }
+    Placement { name, realm: 0, cohort, pose, velocity_mps: DVec3::from(text.velocity_mps) + ahead }
 }
 
 /// The first name of a shared pair is new, the second means a variable or a frame.

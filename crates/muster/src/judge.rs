@@ -10,7 +10,7 @@ use muster_core::expression::{Argument, Expression};
 use muster_core::grid::Grid;
 use muster_core::node::Place;
 use muster_core::time::SimTime;
-use muster_core::world::World;
+use muster_core::world::{Realm, World};
 use muster_models::drivers::status;
 use muster_scenario::build::matches;
 use muster_scenario::text::{ExpectText, That};
@@ -59,6 +59,7 @@ pub struct Judge {
     pub measured: Vec<(String, f64)>,
     grid: Grid,
     end: SimTime,
+    realm: u32,
 }
 
 impl Judge {
@@ -89,7 +90,13 @@ impl Judge {
             measured: Vec::new(),
             grid: Grid::default(),
             end,
+            realm: 0,
         }
+    }
+
+    /// Watches another realm than the first.
+    pub fn in_realm(self, realm: u32) -> Self {
+        Self { realm, ..self }
     }
 
     /// The next time at which something must be judged.
@@ -131,7 +138,7 @@ impl Judge {
 
     /// Judges the window that ended now.
     pub fn watch(&mut self, world: &World) {
-        let now = world.time();
+        let (now, realm) = (world.time(), &world.realm(self.realm));
         for number in 0..self.cases.len() {
             let case = &mut self.cases[number];
             let on_time = now.ns().is_multiple_of(case.every.ns()) || case.at == Some(now);
@@ -139,8 +146,8 @@ impl Judge {
                 continue;
             }
             let verdict = match (case.text.that, case.at) {
-                (That::NoContact, _) => contact(world, &case.text),
-                (That::Arrived, Some(at)) => match not_arrived(world, &case.text) {
+                (That::NoContact, _) => contact(realm, &case.text),
+                (That::Arrived, Some(at)) => match not_arrived(realm, &case.text) {
                     None => {
                         self.measured.push((format!("{} arrived after_s", pattern(&case.text)), now.s()));
                         self.cases[number].settled = true;
@@ -152,14 +159,14 @@ impl Judge {
                 (_, Some(at)) if now < at => None,
                 (That::Value, _) => {
                     let path = case.text.of.as_deref().unwrap_or_default();
-                    self.measured.extend(world.number(path).map(|value| (path.to_owned(), value)));
-                    value(world, &case.text).map(|what| (now, what))
+                    self.measured.extend(realm.number(path).map(|value| (path.to_owned(), value)));
+                    value(realm, &case.text).map(|what| (now, what))
                 }
                 (That::MinDistance, _) => {
-                    too_near(world, &case.text, &mut case.before, &mut self.grid).map(|what| (now, what))
+                    too_near(realm, &case.text, &mut case.before, &mut self.grid).map(|what| (now, what))
                 }
                 (That::Holds, _) if now >= case.from => {
-                    case.expression.as_ref().and_then(|expression| untrue(world, expression)).map(|what| (now, what))
+                    case.expression.as_ref().and_then(|expression| untrue(realm, expression)).map(|what| (now, what))
                 }
                 _ => None,
             };
@@ -175,13 +182,13 @@ fn pattern(text: &ExpectText) -> &str {
     text.robots.as_deref().or(text.robot.as_deref()).unwrap_or("*")
 }
 
-fn not_arrived(world: &World, text: &ExpectText) -> Option<String> {
-    let robots = world.robots().filter(|robot| matches(pattern(text), &robot.name));
+fn not_arrived(realm: &Realm<'_>, text: &ExpectText) -> Option<String> {
+    let robots = realm.robots().filter(|robot| matches(pattern(text), &robot.name));
     let waiting: Vec<&str> = robots
-        .filter(|robot| world.number(&format!("{}.driver.status", robot.name)) != Some(status::ARRIVED as f64))
+        .filter(|robot| realm.number(&format!("{}.driver.status", robot.name)) != Some(status::ARRIVED as f64))
         .map(|robot| robot.name.as_str())
         .collect();
-    let position = |name: &str| world.property(&format!("{name}.position_m")).unwrap_or_default();
+    let position = |name: &str| realm.property(&format!("{name}.position_m")).unwrap_or_default();
     match waiting.as_slice() {
         [] => None,
         [first, rest @ ..] => {
@@ -195,9 +202,10 @@ fn not_arrived(world: &World, text: &ExpectText) -> Option<String> {
     }
 }
 
-fn contact(world: &World, text: &ExpectText) -> Option<(SimTime, String)> {
+fn contact(realm: &Realm<'_>, text: &ExpectText) -> Option<(SimTime, String)> {
+    let world = realm.world();
     let name = |number: u32| world.robot(number).map_or("a robot that is gone", |robot| robot.name.as_str());
-    let event = world.contacts().iter().find(|event| matches(pattern(text), name(event.robot)))?;
+    let event = realm.contacts().find(|event| matches(pattern(text), name(event.robot)))?;
     let other = match event.with {
         Other::Robot(number) => name(number).to_owned(),
         Other::Obstacle(index) => world.model().environment.obstacles[index as usize].name.clone(),
@@ -222,12 +230,17 @@ impl Way<'_> {
     }
 }
 
-fn too_near(world: &World, text: &ExpectText, before: &mut BTreeMap<u32, DVec3>, grid: &mut Grid) -> Option<String> {
+fn too_near(
+    realm: &Realm<'_>,
+    text: &ExpectText,
+    before: &mut BTreeMap<u32, DVec3>,
+    grid: &mut Grid,
+) -> Option<String> {
     let least = text.at_least_m?;
     let mut longest_m = 0.0_f64;
     let mut ways: Vec<Way<'_>> = Vec::new();
-    for (number, robot) in world.roster().filter(|(_, robot)| matches(pattern(text), &robot.name)) {
-        let to_m = world.pose(&robot.name)?.position_m;
+    for (number, robot) in realm.roster().filter(|(_, robot)| matches(pattern(text), &robot.name)) {
+        let to_m = realm.pose(&robot.name)?.position_m;
         let from_m = before.insert(number, to_m).unwrap_or(to_m);
         longest_m = longest_m.max((to_m - from_m).length());
         ways.push(Way { name: &robot.name, from_m, to_m });
@@ -252,10 +265,10 @@ fn too_near(world: &World, text: &ExpectText, before: &mut BTreeMap<u32, DVec3>,
     })
 }
 
-fn value(world: &World, text: &ExpectText) -> Option<String> {
+fn value(realm: &Realm<'_>, text: &ExpectText) -> Option<String> {
     let path = text.of.as_deref()?;
     let (min, max) = (text.min.unwrap_or(f64::NEG_INFINITY), text.max.unwrap_or(f64::INFINITY));
-    match world.property(path) {
+    match realm.property(path) {
         Err(error) => Some(error.to_string()),
         Ok(values) => {
             let wrong = values.iter().find(|value| !(**value >= min && **value <= max))?;
@@ -270,16 +283,16 @@ fn value(world: &World, text: &ExpectText) -> Option<String> {
 }
 
 /// Why an expression does not hold, or `None` if it does.
-fn untrue(world: &World, expression: &Expression) -> Option<String> {
+fn untrue(realm: &Realm<'_>, expression: &Expression) -> Option<String> {
     let mut shown: Vec<String> = Vec::new();
     let outcome = expression.eval(
         &mut |path| match path {
-            "time_s" => Some(world.time().s()),
-            _ => world.number(path),
+            "time_s" => Some(realm.time().s()),
+            _ => realm.number(path),
         },
         &mut |name, arguments| match (name, arguments) {
             ("distance", [Argument::Path(a), Argument::Path(b)]) => {
-                let distance = (world.pose(a)?.position_m - world.pose(b)?.position_m).length();
+                let distance = (realm.pose(a)?.position_m - realm.pose(b)?.position_m).length();
                 shown.push(format!("distance({a}, {b}) = {distance:.4}"));
                 Some(distance)
             }
@@ -291,7 +304,7 @@ fn untrue(world: &World, expression: &Expression) -> Option<String> {
         Err(error) => Some(format!("{expression} has no value: {error}")),
         Ok(_) => {
             let values = expression.variables().into_iter().filter_map(|path| {
-                Some(format!("{path} = {}", if path == "time_s" { world.time().s() } else { world.number(path)? }))
+                Some(format!("{path} = {}", if path == "time_s" { realm.time().s() } else { realm.number(path)? }))
             });
             shown.extend(values);
             Some(format!("{expression} does not hold ({})", shown.join(", ")))

@@ -2,10 +2,9 @@
 
 use crate::judge::Failure;
 use crate::pace::Late;
-use crate::simulation::Simulation;
 use muster_core::component::Sense;
 use muster_core::time::SimTime;
-use muster_core::world::{PHASES, Window};
+use muster_core::world::{PHASES, Realm, Window};
 use serde_json::{Value, json};
 
 /// Durations in logarithmic bins of 3 %: constant memory, no allocation, any number of values.
@@ -106,8 +105,10 @@ pub struct SensorRate {
 pub struct Report {
     /// Simulated time.
     pub sim_time_s: f64,
-    /// Wall-clock time.
+    /// Wall-clock time; with several seeds in one world the share of each.
     pub wall_time_s: f64,
+    /// How many seeds ran in one world; windows and phases are those of the world.
+    pub seeds_in_world: u32,
     /// Robots at the end.
     pub robots: usize,
     /// Ticks of all robots.
@@ -148,17 +149,16 @@ pub struct Report {
     pub asynchronous: &'static str,
 }
 
-/// Sensor rates of a simulation that ran for a span.
-pub fn sensor_rates(sim: &Simulation, span: SimTime) -> Vec<SensorRate> {
+/// Sensor rates of a realm that ran for a span.
+pub fn sensor_rates(realm: Realm<'_>, span: SimTime) -> Vec<SensorRate> {
     let mut rates: Vec<SensorRate> = Vec::new();
-    let world = sim.world();
-    for robot in world.robots() {
+    for robot in realm.robots() {
         for (index, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
             let name = format!("{}.{}", robot.cohort.blueprint.kind, slot.name);
             // samples of sensors that look at the world count when they become visible
             let looks = matches!(slot.sensor.sense(), Sense::World(_));
             let heard = if looks { span - slot.latency } else { span };
-            let achieved_hz = world.samples(robot, index) as f64 / heard.s().max(1e-9);
+            let achieved_hz = realm.world().samples(robot, index) as f64 / heard.s().max(1e-9);
             match rates.iter_mut().find(|rate| rate.name == name && rate.requested_hz == slot.rate.hz()) {
                 Some(rate) => {
                     rate.count += 1;
@@ -220,6 +220,7 @@ impl Report {
             "threads": self.threads,
             "async": self.asynchronous,
             "seed": self.seed,
+            "seeds_in_world": self.seeds_in_world,
             "state_hash": format!("{:032x}", self.state_hash),
             "late": { "count": self.late.count, "worst_ms": rounded(self.late.worst_ns as f64 / 1e6),
                       "first_window": self.late.first_window },

@@ -8,7 +8,7 @@ use muster_core::ContactEvent;
 use muster_core::contact::Other;
 use muster_core::exec::Clock;
 use muster_core::time::SimTime;
-use muster_core::world::World;
+use muster_core::world::{Realm, World};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -110,50 +110,49 @@ impl Watcher for Unwatched {
 const TELL_EVERY_NS: u64 = 200_000_000;
 const TELL_LATE_EVERY_NS: u64 = 1_000_000_000;
 
-/// Runs a simulation.
+/// Runs a simulation; the report is that of its first realm, which is the only one unless seeds were joined.
 pub fn run(
     sim: &mut Simulation,
     options: &RunOptions,
     stop: &AtomicBool,
     watcher: &mut dyn Watcher,
 ) -> (Report, Ended) {
-    let start = sim.world().time();
-    let end = start + options.span;
-    let mut judge = Judge::new(sim.scenario().expect.iter(), end);
-    let mut runner = Runner {
-        start_ns: sim.clock().now_ns(),
-        pacer: options.rtf.map(|rtf| Pacer::new(sim.clock(), start, rtf)),
-        meter: Meter::default(),
-        contacts: 0,
-        first_contacts: Vec::new(),
-        faults: Vec::new(),
-        refusals: Vec::new(),
-        told_ns: 0,
-        told_late_ns: None,
-        told_failures: 0,
-        windows: 0,
-    };
-    let ended = loop {
-        if let Some(ended) = runner.ending(sim, options, end, stop) {
-            break ended;
-        }
-        let until = end.min(judge.next_time(sim.world().time()));
-        let window = sim.walk_window(until);
-        runner.windows += 1;
-        runner.meter.add(&window);
-        runner.note(sim, &mut judge, watcher);
-        if runner.wait(sim, watcher) && options.require_rt {
-            break Ended::Late;
-        }
-        runner.tell(sim, end, judge.failures.len(), watcher);
-    };
-    if ended == Ended::Finished {
-        judge.finish(sim.world());
-        runner.tell_failures(&judge, watcher);
+    let (mut reports, ended) = run_realms(sim, options, stop, watcher);
+    (reports.swap_remove(0), ended)
+}
+
+/// Runs a simulation of several realms; each is judged and reported as if it were alone.
+pub fn run_realms(
+    sim: &mut Simulation,
+    options: &RunOptions,
+    stop: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> (Vec<Report>, Ended) {
+    let mut runner = Runner::new(sim, options);
+    let ended = runner.run(sim, options, stop, watcher);
+    let accounts = std::mem::take(&mut runner.accounts);
+    let reports = accounts.into_iter().zip(0..).map(|(account, realm)| runner.report(sim, (realm, account), ended));
+    (reports.collect(), ended)
+}
+
+/// A simulation and how to run it, or why there is none.
+pub type Loaded<E> = Result<(Simulation, RunOptions), E>;
+
+/// Runs a scenario with each of these seeds, all in one world, and returns their reports in this order. `load` makes the
+/// simulation of some of them, see [`Setup::seeds`](crate::Setup::seeds).
+pub fn run_seeds<E>(
+    seeds: &[u64],
+    load: &dyn Fn(&[u64]) -> Loaded<E>,
+    stop: &AtomicBool,
+) -> Result<Vec<(Report, Ended)>, E> {
+    let (mut sim, options) = load(seeds)?;
+    let (reports, ended) = run_realms(&mut sim, &options, stop, &mut Unwatched);
+    if seeds.len() > 1 && reports.iter().any(|report| !report.faults.is_empty()) {
+        // a component that serves several robots at once fails for all of them, whatever seed they belong to
+        let alone = seeds.chunks(1).map(|seed| run_seeds(seed, load, stop)).collect::<Result<Vec<_>, E>>()?;
+        return Ok(alone.into_iter().flatten().collect());
     }
-    sim.flush();
-    let report = runner.report(sim, judge, (start, ended));
-    (report, ended)
+    Ok(reports.into_iter().map(|report| (report, ended)).collect())
 }
 
 /// The report tells this many contacts.
@@ -169,28 +168,122 @@ pub(crate) fn told(world: &World, event: &ContactEvent) -> String {
     format!("{} touched {other} at {:.6} s", name(event.robot), event.time.s())
 }
 
-struct Runner {
-    start_ns: u64,
-    pacer: Option<Pacer>,
-    meter: Meter,
+/// What is known of a run in one realm.
+struct Account {
+    judge: Judge,
     contacts: u64,
     first_contacts: Vec<String>,
     faults: Vec<String>,
+    told_failures: usize,
+}
+
+impl Account {
+    fn new(sim: &Simulation, realm: u32, end: SimTime) -> Self {
+        Self {
+            judge: Judge::new(sim.scenario().expect.iter(), end).in_realm(realm),
+            contacts: 0,
+            first_contacts: Vec::new(),
+            faults: Vec::new(),
+            told_failures: 0,
+        }
+    }
+
+    /// Counts contacts and judges the window.
+    fn note(&mut self, realm: Realm<'_>) {
+        for event in realm.contacts() {
+            self.contacts += 1;
+            if self.first_contacts.len() < CONTACTS_TOLD {
+                self.first_contacts.push(told(realm.world(), event));
+            }
+        }
+        self.judge.watch(realm.world());
+    }
+
+    fn tell_failures(&mut self, watcher: &mut dyn Watcher) {
+        for failure in &self.judge.failures[self.told_failures..] {
+            watcher.event(Event::Failed(failure.to_string()));
+        }
+        self.told_failures = self.judge.failures.len();
+    }
+}
+
+struct Runner {
+    start: SimTime,
+    end: SimTime,
+    start_ns: u64,
+    pacer: Option<Pacer>,
+    meter: Meter,
+    /// One for each realm.
+    accounts: Vec<Account>,
     refusals: Vec<String>,
     told_ns: u64,
     told_late_ns: Option<u64>,
-    told_failures: usize,
     windows: u64,
+    wall_ns: u64,
 }
 
 impl Runner {
-    fn ending(&self, sim: &Simulation, options: &RunOptions, end: SimTime, stop: &AtomicBool) -> Option<Ended> {
+    fn new(sim: &Simulation, options: &RunOptions) -> Self {
+        let start = sim.world().time();
+        let end = start + options.span;
+        Self {
+            start,
+            end,
+            start_ns: sim.clock().now_ns(),
+            pacer: options.rtf.map(|rtf| Pacer::new(sim.clock(), start, rtf)),
+            meter: Meter::default(),
+            accounts: (0..sim.world().realms()).map(|realm| Account::new(sim, realm, end)).collect(),
+            refusals: Vec::new(),
+            told_ns: 0,
+            told_late_ns: None,
+            windows: 0,
+            wall_ns: 0,
+        }
+    }
+
+    fn run(
+        &mut self,
+        sim: &mut Simulation,
+        options: &RunOptions,
+        stop: &AtomicBool,
+        watcher: &mut dyn Watcher,
+    ) -> Ended {
+        let ended = loop {
+            if let Some(ended) = self.ending(sim, options, stop) {
+                break ended;
+            }
+            let window = sim.walk_window(self.end.min(self.next_judged(sim.world().time())));
+            self.windows += 1;
+            self.meter.add(&window);
+            self.note(sim, watcher);
+            if self.wait(sim, watcher) && options.require_rt {
+                break Ended::Late;
+            }
+            self.tell(sim, watcher);
+        };
+        if ended == Ended::Finished {
+            for account in &mut self.accounts {
+                account.judge.finish(sim.world());
+                account.tell_failures(watcher);
+            }
+        }
+        sim.flush();
+        self.wall_ns = sim.clock().now_ns() - self.start_ns;
+        ended
+    }
+
+    /// The next time at which something must be judged in some realm.
+    fn next_judged(&self, now: SimTime) -> SimTime {
+        self.accounts.iter().map(|account| account.judge.next_time(now)).min().unwrap_or(SimTime::NEVER)
+    }
+
+    fn ending(&self, sim: &Simulation, options: &RunOptions, stop: &AtomicBool) -> Option<Ended> {
         let wall = Duration::from_nanos(sim.clock().now_ns() - self.start_ns);
         if stop.load(Ordering::Relaxed) {
             Some(Ended::Interrupted)
         } else if options.timeout.is_some_and(|timeout| wall >= timeout) {
             Some(Ended::Timeout)
-        } else if sim.world().time() >= end || options.windows.is_some_and(|windows| self.windows >= windows) {
+        } else if sim.world().time() >= self.end || options.windows.is_some_and(|windows| self.windows >= windows) {
             Some(Ended::Finished)
         } else {
             None
@@ -198,29 +291,22 @@ impl Runner {
     }
 
     /// Judges the window and collects what misbehaved.
-    fn note(&mut self, sim: &mut Simulation, judge: &mut Judge, watcher: &mut dyn Watcher) {
-        self.contacts += sim.world().contacts().len() as u64;
-        let room = CONTACTS_TOLD.saturating_sub(self.first_contacts.len());
-        self.first_contacts.extend(sim.world().contacts().iter().take(room).map(|event| told(sim.world(), event)));
-        judge.watch(sim.world());
-        self.tell_failures(judge, watcher);
+    fn note(&mut self, sim: &mut Simulation, watcher: &mut dyn Watcher) {
+        for (realm, account) in (0..).zip(&mut self.accounts) {
+            account.note(sim.world().realm(realm));
+            account.tell_failures(watcher);
+        }
         for fault in sim.world_mut().take_faults() {
-            let name = sim.world().robot(fault.robot).map_or("?", |robot| robot.name.as_str());
+            let robot = sim.world().robot(fault.robot);
+            let name = robot.map_or("?", |robot| robot.name.as_str());
             let text = format!("robot {name:?} was isolated at {:.6} s: {}", fault.time.s(), fault.what);
             watcher.event(Event::Fault(text.clone()));
-            self.faults.push(text);
+            self.accounts[robot.map_or(0, |robot| robot.realm as usize)].faults.push(text);
         }
         for refusal in sim.world_mut().take_refusals() {
             watcher.event(Event::Refused(refusal.clone()));
             self.refusals.push(refusal);
         }
-    }
-
-    fn tell_failures(&mut self, judge: &Judge, watcher: &mut dyn Watcher) {
-        for failure in &judge.failures[self.told_failures..] {
-            watcher.event(Event::Failed(failure.to_string()));
-        }
-        self.told_failures = judge.failures.len();
     }
 
     /// Waits for the window's end; true if it was missed.
@@ -236,7 +322,7 @@ impl Runner {
         true
     }
 
-    fn tell(&mut self, sim: &Simulation, end: SimTime, failed: usize, watcher: &mut dyn Watcher) {
+    fn tell(&mut self, sim: &Simulation, watcher: &mut dyn Watcher) {
         let now_ns = sim.clock().now_ns();
         if now_ns - self.told_ns < TELL_EVERY_NS {
             return;
@@ -244,37 +330,40 @@ impl Runner {
         self.told_ns = now_ns;
         watcher.progress(&Progress {
             time: sim.world().time(),
-            end,
+            end: self.end,
             wall: Duration::from_nanos(now_ns - self.start_ns),
             robots: sim.world().robots().count(),
             late: self.pacer.map_or(0, |pacer| pacer.late.count),
-            failed,
+            failed: self.accounts.iter().map(|account| account.judge.failures.len()).sum(),
         });
     }
 
-    fn report(self, sim: &Simulation, judge: Judge, (start, ended): (SimTime, Ended)) -> Report {
-        let wall_ns = sim.clock().now_ns() - self.start_ns;
-        let span = sim.world().time() - start;
+    /// The report of one realm.
+    fn report(&self, sim: &Simulation, (realm, account): (u32, Account), ended: Ended) -> Report {
+        let (realms, here) = (sim.world().realms(), sim.world().realm(realm));
+        let span = sim.world().time() - self.start;
         Report {
             sim_time_s: span.s(),
-            wall_time_s: wall_ns as f64 * 1e-9,
-            robots: sim.world().robots().count(),
-            ticks: sim.world().robot_ticks(),
+            wall_time_s: self.wall_ns as f64 * 1e-9 / f64::from(realms),
+            seeds_in_world: realms,
+            robots: here.robots().count(),
+            // realms of one scenario tick alike
+            ticks: sim.world().robot_ticks() / u64::from(realms),
             windows: self.windows,
             threads: sim.threads(),
-            seed: sim.world().model().seed,
-            state_hash: sim.world().hash(),
+            seed: here.seed(),
+            state_hash: here.hash(),
             late: self.pacer.map_or_else(Default::default, |pacer| pacer.late),
-            meter: self.meter,
-            sensors: sensor_rates(sim, span),
-            contacts: self.contacts,
-            first_contacts: self.first_contacts,
-            faults: self.faults,
-            refusals: self.refusals,
-            expected: judge.len(),
-            unjudged: judge.unjudged(sim.world().time()),
-            measured: judge.measured,
-            failures: judge.failures,
+            meter: self.meter.clone(),
+            sensors: sensor_rates(here, span),
+            contacts: account.contacts,
+            first_contacts: account.first_contacts,
+            faults: account.faults,
+            refusals: self.refusals.clone(),
+            expected: account.judge.len(),
+            unjudged: account.judge.unjudged(sim.world().time()),
+            measured: account.judge.measured,
+            failures: account.judge.failures,
             ended: ended.word(),
             asynchronous: sim.asynchronous().word(),
         }

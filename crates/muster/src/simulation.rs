@@ -6,7 +6,7 @@ use muster_core::command::{Action, Command};
 use muster_core::exec::{Background, Executor, Inline, Serial};
 use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
-use muster_core::node::Problem;
+use muster_core::node::{Node, Problem, Value};
 use muster_core::state::State;
 use muster_core::time::SimTime;
 use muster_core::world::{Machine, Options, Window, World};
@@ -25,6 +25,9 @@ use std::time::Duration;
 pub struct Setup {
     /// Values laid over the scenario.
     pub over: Vec<Override>,
+    /// The scenario is laid out once for each of these seeds, all in one world but each in a realm of its own, where it
+    /// runs as if alone. If left out, there is one realm with the scenario's own seed.
+    pub seeds: Vec<u64>,
     /// Directories searched for included files.
     pub search: Vec<PathBuf>,
     /// Threads.
@@ -92,25 +95,29 @@ const BACKGROUND_CAPACITY: usize = 64;
 impl Simulation {
     /// Loads a scenario file.
     pub fn load(path: &str, setup: &Setup) -> Result<Self, LoadError> {
-        let mut files = Files::new(setup.search.clone(), library::FILES);
-        let scenario = build::load(&mut files, path, &setup.over, REGISTRY);
-        Self::of(scenario, &files, setup)
+        Self::of(setup, |files, over| build::load(files, path, over, REGISTRY))
     }
 
     /// Loads a scenario from a text.
     pub fn from_text(text: &str, setup: &Setup) -> Result<Self, LoadError> {
-        let mut files = Files::new(setup.search.clone(), library::FILES);
-        let scenario = build::load_text(&mut files, "scenario.yaml", text, &setup.over, REGISTRY);
-        Self::of(scenario, &files, setup)
+        Self::of(setup, |files, over| build::load_text(files, "scenario.yaml", text, over, REGISTRY))
     }
 
-    fn of(scenario: Result<Scenario, Vec<Problem>>, files: &Files, setup: &Setup) -> Result<Self, LoadError> {
-        let scenario = scenario.map_err(|problems| LoadError::new(files, problems))?;
+    fn of(
+        setup: &Setup,
+        load: impl Fn(&mut Files, &[Override]) -> Result<Scenario, Vec<Problem>>,
+    ) -> Result<Self, LoadError> {
+        let mut files = Files::new(setup.search.clone(), library::FILES);
+        let scenario = match setup.seeds.as_slice() {
+            [] => load(&mut files, &setup.over),
+            seeds => joined(seeds, &setup.over, |over| load(&mut files, over)),
+        };
+        let scenario = scenario.map_err(|problems| LoadError::new(&files, problems))?;
         let warnings = scenario.warnings.iter().map(|problem| files.render(problem, Paint::Plain)).collect();
         Ok(Self { warnings, ..Self::new(scenario, setup)? })
     }
 
-    /// A simulation of a scenario.
+    /// A simulation of a scenario as it is: `over` and `seeds` are for those who load one.
     pub fn new(scenario: Scenario, setup: &Setup) -> Result<Self, LoadError> {
         let threads = setup.threads.unwrap_or(scenario.run.threads);
         let mut options = setup.options;
@@ -190,7 +197,7 @@ impl Simulation {
     /// Gives a live sensor other modifiers from the next window on: `yaml` is written as under `modifiers:`, an empty
     /// list takes them all away.
     pub fn set_modifiers(&mut self, robot: &str, sensor: &str, yaml: &str) -> Result<(), LoadError> {
-        let found = self.world.robots().find(|other| other.name == robot);
+        let found = self.world.find(robot);
         let found = found.ok_or_else(|| LoadError::plain("the name of a robot", format!("{robot:?}")))?;
         let mut blueprint = found.cohort.blueprint.clone();
         let slot = blueprint.sensors.iter_mut().find(|slot| slot.name == sensor);
@@ -286,6 +293,25 @@ impl Simulation {
     pub fn flush(&mut self) {
         self.messenger.flush();
     }
+}
+
+/// A scenario once for each seed, joined.
+fn joined(
+    seeds: &[u64],
+    over: &[Override],
+    mut load: impl FnMut(&[Override]) -> Result<Scenario, Vec<Problem>>,
+) -> Result<Scenario, Vec<Problem>> {
+    let seeded = |&seed: &u64| {
+        let seed = Override { path: "run.seed".to_owned(), value: Node::of(Value::Integer(seed as i64)) };
+        load(&[over, &[seed]].concat())
+    };
+    let mut scenarios: Vec<Scenario> = seeds.iter().map(seeded).collect::<Result<_, _>>()?;
+    let models: Vec<Arc<Model>> = scenarios.iter().map(|scenario| Arc::clone(&scenario.model)).collect();
+    let mut first = scenarios.swap_remove(0);
+    if let Some(model) = Model::join(&models) {
+        first.model = Arc::new(model);
+    }
+    Ok(first)
 }
 
 /// Threads that were woken for a window look out for it this long before they sleep again.

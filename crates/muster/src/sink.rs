@@ -89,7 +89,7 @@ pub struct Directory {
 /// Names on a robot.
 #[derive(Debug)]
 pub struct RobotNames {
-    /// The robot's name.
+    /// The robot's address: its name, with `@realm` if there are several realms.
     pub name: String,
     /// Its sensors and what their samples hold.
     pub sensors: Vec<(String, &'static [Quantity])>,
@@ -256,7 +256,7 @@ fn directory(world: &World) -> Directory {
     let robots = world.roster().map(|(number, robot)| {
         let sensors = robot.cohort.blueprint.sensors.iter();
         let sensors = sensors.map(|slot| (slot.name.clone(), slot.sensor.fields())).collect();
-        (number, RobotNames { name: robot.name.clone(), sensors })
+        (number, RobotNames { name: robot.address(), sensors })
     });
     Directory { robots: robots.collect() }
 }
@@ -266,10 +266,11 @@ fn listen(world: &mut World, pattern: &str) -> bool {
     let Some((robots, sensors)) = pattern.split_once('.') else { return false };
     let found: Vec<(String, String)> = world
         .robots()
-        .filter(|robot| matches(robots, &robot.name))
-        .flat_map(|robot| {
+        .map(|robot| (robot, robot.address()))
+        .filter(|(_, address)| matches(robots, address))
+        .flat_map(|(robot, address)| {
             let sensors = robot.cohort.blueprint.sensors.iter().filter(|slot| matches(sensors, &slot.name));
-            sensors.map(|slot| (robot.name.clone(), slot.name.clone()))
+            sensors.map(move |slot| (address.clone(), slot.name.clone()))
         })
         .collect();
     found.iter().for_each(|(robot, sensor)| _ = world.listen(robot, sensor));

@@ -255,6 +255,28 @@ fn seeds_sum_up_and_judge_every_run() {
 }
 
 #[test]
+fn a_seed_among_many_is_the_run_it_is_alone() {
+    let text = "{run: {for_s: 2}, robots: [{name: 'r{i}', kind: point, count: 5, \
+                layout: {random: {from_m: [0, 0, 1], to_m: [2, 2, 1], min_distance_m: 0.6}}, \
+                driver: {kind: random_walk, speed_mps: 2}}], expect: [{that: min_distance, robots: '*', at_least_m: 5}]}";
+    let (scenario, many, one) = (file("packed.yaml", text), file("packed.json", ""), file("alone.json", ""));
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let seeds = format!("1..{}", 4 * cores * 3);
+    check(&["run", &scenario, "--seeds", &seeds, "--report", &many], 1);
+    let reports = report(&many);
+    for seed in [1, 2, 12] {
+        check(&["run", &scenario, "--seed", &seed.to_string(), "--report", &one, "--quiet"], 1);
+        let (found, alone) = (&reports[seed - 1], report(&one));
+        assert_eq!((&found["seeds_in_world"], &alone["seeds_in_world"]), (&3.into(), &1.into()));
+        for key in ["seed", "state_hash", "robots", "ticks", "contacts", "first_contacts", "failures", "sim_time_s"] {
+            assert_eq!(found[key], alone[key], "{key} of seed {seed}");
+        }
+    }
+    check(&["run", &scenario, "--seeds", &seeds, "--steps", "3", "--report", &many], 1);
+    assert_eq!(report(&many)[0]["seeds_in_world"], 1, "windows that are counted are those of one seed");
+}
+
+#[test]
 fn a_report_that_cannot_be_written_is_told() {
     let scenario = file("unwritable.yaml", CAR);
     let text = check(&["run", &scenario, "--report", "/no/such/folder/report.json"], 1);

@@ -353,7 +353,7 @@ fn levels_of_detail_mix_and_slower_kinematics_cost_a_fraction() {
         sim.run_for(10.0);
         start.elapsed().as_secs_f64()
     };
-    let best = |robot: &str| (0..5).map(|_| seconds(robot)).fold(f64::INFINITY, f64::min);
+    let best = |robot: &str| (0..9).map(|_| seconds(robot)).fold(f64::INFINITY, f64::min);
     let dynamic = best("kind: quadrotor");
     for (name, robot) in [
         ("differential", "kind: differential, motion: {rate_hz: 100}"),

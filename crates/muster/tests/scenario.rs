@@ -391,7 +391,7 @@ fn values_laid_over_reach_any_depth_and_are_refused_without_a_false_place() {
         setup(&["robots.r.driver={kind: waypoints, points_m: [[1, 0]]}", "world.gravity_mps2=[0,0,-1]", "run.seed=9"]);
     let sim = Simulation::from_text(text, &over).unwrap_or_else(|error| panic!("{error}"));
     let model = &sim.scenario().model;
-    assert_eq!((model.robots[0].cohort.blueprint.drivers[0].kind, model.seed), ("waypoints", 9));
+    assert_eq!((model.robots[0].cohort.blueprint.drivers[0].kind, model.seeds[0]), ("waypoints", 9));
     assert_eq!(model.environment.gravity_mps2.z, -1.0);
     let error = Simulation::from_text(text, &setup(&["robots[0].driver={kind: waypoint}"])).err().unwrap();
     assert_eq!(error.problems[0].place.line, 0, "it stands in no file:\n{error}");

@@ -30,8 +30,12 @@ impl World {
     }
 
     fn number_of(&self, robot: &str) -> Result<u32, String> {
-        let names = self.state.roster.by_name.keys().map(String::as_str);
-        self.state.roster.by_name.get(robot).copied().ok_or_else(|| match crate::node::nearest(robot, names) {
+        let roster = &self.state.roster;
+        let (realm, name) = roster.locate(robot);
+        let members = roster.realms.get(realm as usize);
+        let number = members.and_then(|members| members.number_of(name));
+        let nearest = || crate::node::nearest(name, members?.names());
+        number.ok_or_else(|| match nearest() {
             Some(name) => format!("found no robot {robot:?} (did you mean {name:?}?)"),
             None => format!("found no robot {robot:?}"),
         })
@@ -64,11 +68,11 @@ impl World {
     }
 
     fn spawn(&mut self, placement: &Placement) -> Result<(), PlaceError> {
-        let key = robot_key(&placement.name, self.state.roster.spawned + 1);
-        let number = self.state.add(placement, key, &self.model)?;
-        self.state.roster.spawned += 1;
+        let spawned = self.state.roster.realms.get(placement.realm as usize).map_or(0, |realm| realm.spawned) + 1;
+        let number = self.state.add(placement, robot_key(&placement.name, spawned), &self.model)?;
+        self.state.roster.realms[placement.realm as usize].spawned = spawned;
         self.stale = true;
-        if let Err(error) = self.state.wire(number, self.model.seed) {
+        if let Err(error) = self.state.wire(number) {
             self.state.remove(number);
             return Err(error);
         }
@@ -86,8 +90,8 @@ impl World {
     fn retool(&mut self, robot: &str, cohort: &Arc<Cohort>) -> Result<(), String> {
         let number = self.number_of(robot)?;
         self.stale = true;
-        let carried = self.state.retool(number, cohort, self.model.seed);
-        self.state.wire(number, self.model.seed).map_err(|error| error.to_string())?;
+        let carried = self.state.retool(number, cohort);
+        self.state.wire(number).map_err(|error| error.to_string())?;
         // what is new starts where the robot is; what was there goes on as it was
         self.start(number);
         if let Some(carried) = carried {

@@ -4,6 +4,7 @@ use super::{LookSchedule, Public, World};
 use crate::component::Sense;
 use crate::look::LookItem;
 use crate::model::Cohort;
+use crate::roster::Robot;
 use crate::state::Around;
 use crate::time::{SimTime, Ticker};
 use std::collections::BTreeMap;
@@ -23,12 +24,12 @@ impl World {
     pub(super) fn reindex(&mut self) {
         self.stale = false;
         self.spare_jobs.clear();
-        self.contacts.reserve(self.state.roster.order.len());
+        self.state.roster.note_ranges();
+        self.contacts.reserve(self.state.roster.len());
         self.generation += 1;
         self.coupling.invalidate();
         let now = self.state.time;
-        for (dense, &number) in self.state.roster.order.iter().enumerate() {
-            let Some(robot) = self.state.roster.robots[number as usize].as_ref() else { continue };
+        for (dense, (_, robot)) in self.state.roster.iter().enumerate() {
             let (chunk, lane) = (robot.chunk, robot.lane as usize);
             if let Some(Some(chunk)) = self.state.chunks.get_mut(chunk as usize) {
                 chunk.dense[lane] = dense as u32;
@@ -47,11 +48,12 @@ impl World {
         if self.ears.is_empty() {
             return;
         }
-        let numbers: BTreeMap<u64, u32> = self.roster().map(|(number, robot)| (robot.key, number)).collect();
-        self.ears.retain(|(key, _)| numbers.contains_key(key));
+        let identity = |(number, robot): (u32, &Robot)| ((robot.realm, robot.key), number);
+        let numbers: BTreeMap<(u32, u64), u32> = self.roster().map(identity).collect();
+        self.ears.retain(|&(realm, key, _)| numbers.contains_key(&(realm, key)));
         let ears = std::mem::take(&mut self.ears);
-        for (key, name) in &ears {
-            self.hear(numbers[key], name);
+        for (realm, key, name) in &ears {
+            self.hear(numbers[&(*realm, *key)], name);
         }
         self.ears = ears;
     }
@@ -78,8 +80,8 @@ impl World {
         self.looks.clear();
         self.radii_m.clear();
         let mut known: Vec<(*const Cohort, usize, u32)> = Vec::new();
-        for (dense, &number) in self.state.roster.order.iter().enumerate() {
-            let Some(robot) = self.state.roster.robots[number as usize].as_ref() else { continue };
+        for (dense, (number, robot)) in self.state.roster.iter().enumerate() {
+            let seen = dense as u32 - self.state.roster.realm_of(robot).first;
             for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
                 let Sense::World(look) = slot.sensor.sense() else { continue };
                 let id = (Arc::as_ptr(&robot.cohort), sensor);
@@ -97,11 +99,12 @@ impl World {
                     self.looks.len() as u32 - 1
                 });
                 let entry = &mut self.state.board.entries[robot.slots[sensor] as usize];
-                (entry.dense, entry.schedule) = (dense as u32, schedule);
+                (entry.seen, entry.schedule) = (seen, schedule);
                 self.looks[schedule as usize].items.push(LookItem {
                     cohort: Arc::clone(&robot.cohort),
                     sensor: sensor as u32,
-                    dense: dense as u32,
+                    realm: robot.realm,
+                    seen,
                     robot: number,
                     key: robot.key,
                 });
@@ -113,17 +116,15 @@ impl World {
 
     /// Robots may have come or gone: subscriptions to others are looked up again.
     fn wire_all(&mut self) {
-        for at in 0..self.state.roster.order.len() {
-            let number = self.state.roster.order[at];
-            self.state.rewire(number, self.model.seed);
+        for number in 0..self.state.roster.robots.len() as u32 {
+            self.state.rewire(number);
         }
     }
 
     /// Finds the local sensors others read, and posts what they see of them now.
     fn find_publics(&mut self, now: SimTime) {
         self.publics.clear();
-        for &number in &self.state.roster.order {
-            let Some(robot) = self.state.roster.get(number) else { continue };
+        for (number, robot) in self.state.roster.iter() {
             for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
                 let local = matches!(slot.sensor.sense(), Sense::Own(_));
                 if local && robot.slots[sensor] != crate::board::NOWHERE {

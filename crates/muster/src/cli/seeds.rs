@@ -1,4 +1,5 @@
-//! `--seeds`: one scenario over many seeds, on all cores, each run on one thread; pass rate and spread at the end.
+//! `--seeds`: one scenario over many seeds, on all cores; pass rate and spread at the end. Small fleets of several seeds
+//! share a world, each in a realm of its own, so that they fill wide registers together.
 
 use super::options::RunFlags;
 use super::progress::micros;
@@ -6,38 +7,42 @@ use super::run::{Source, can_write, exit_code, run_options, write_report};
 use super::{FAILED, INVALID};
 use comfy_table::{Table, presets};
 use muster::report::Report;
-use muster::run::{Ended, Unwatched, run as run_simulation};
+use muster::run::{Ended, RunOptions, run_seeds};
 use muster::{LoadError, Setup};
-use muster_core::node::{Node, Value};
-use muster_scenario::build::Override;
 use muster_scenario::text::{Async, Threads};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 type Outcome = Result<(Report, Ended), LoadError>;
 
 /// Runs every seed and returns the exit code: that of the worst run.
-pub(crate) fn run(source: &Source, flags: &RunFlags, seeds: &[u64], stop: &std::sync::Arc<AtomicBool>) -> u8 {
+pub(crate) fn run(source: &Source, flags: &RunFlags, seeds: &[u64], stop: &Arc<AtomicBool>) -> u8 {
     if flags.report.as_ref().is_some_and(|path| !can_write(path)) {
         return FAILED;
     }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let packs: Vec<&[u64]> = match pack_size(source, flags, seeds, cores) {
+        Ok(size) => seeds.chunks(size).collect(),
+        Err(error) => {
+            eprintln!("{error}");
+            return INVALID;
+        }
+    };
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let outcomes: Mutex<BTreeMap<u64, Outcome>> = Mutex::new(BTreeMap::new());
     let show = std::io::stderr().is_terminal() && !flags.quiet;
     std::thread::scope(|scope| {
-        for _ in 0..cores.min(seeds.len()) {
+        for _ in 0..cores.min(packs.len()) {
             scope.spawn(|| {
-                while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some(&pack) = packs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    let outcome = run_seed(source, flags, seed, stop);
-                    let mut all = outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    all.insert(seed, outcome);
-                    let finished = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    let ran = run_pack(source, flags, pack, stop);
+                    outcomes.lock().unwrap_or_else(PoisonError::into_inner).extend(ran);
+                    let finished = done.fetch_add(pack.len(), Ordering::Relaxed) + pack.len();
                     if show {
                         eprint!("\r\x1b[2K{finished} / {} seeds", seeds.len());
                         _ = std::io::stderr().flush();
@@ -49,17 +54,41 @@ pub(crate) fn run(source: &Source, flags: &RunFlags, seeds: &[u64], stop: &std::
     if show {
         eprint!("\r\x1b[2K");
     }
-    conclude(outcomes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner), flags)
+    conclude(outcomes.into_inner().unwrap_or_else(PoisonError::into_inner), flags)
 }
 
-fn run_seed(source: &Source, flags: &RunFlags, seed: u64, stop: &std::sync::Arc<AtomicBool>) -> Outcome {
-    let mut setup = Setup { stop: Some(std::sync::Arc::clone(stop)), ..flags.setup() };
-    setup.over.push(Override { path: "run.seed".to_owned(), value: Node::of(Value::Integer(seed as i64)) });
+/// So many packs for each core at least, that none is idle at the end for long.
+const PACKS_PER_CORE: usize = 4;
+
+/// How many seeds share a world.
+fn pack_size(source: &Source, flags: &RunFlags, seeds: &[u64], cores: usize) -> Result<usize, LoadError> {
+    let first = seeds.first().copied().into_iter().collect();
+    let sim = source.load(&Setup { seeds: first, ..setup(flags) })?;
+    let most = seeds.len() / (cores * PACKS_PER_CORE);
+    let RunOptions { rtf, windows, timeout, .. } = run_options(&sim.scenario().run, flags);
+    // those who measure windows or the wall clock mean those of one seed
+    let alone = rtf.is_some() || windows.is_some() || timeout.is_some() || flags.threads == Some(Threads::PerRobot);
+    Ok(if alone { 1 } else { sim.scenario().model.best_joined(most) })
+}
+
+/// Runs the scenario with each of these seeds in one world.
+fn run_pack(source: &Source, flags: &RunFlags, seeds: &[u64], stop: &Arc<AtomicBool>) -> Vec<(u64, Outcome)> {
+    let load = |seeds: &[u64]| {
+        let sim = source.load(&Setup { stop: Some(Arc::clone(stop)), seeds: seeds.to_vec(), ..setup(flags) })?;
+        let options = run_options(&sim.scenario().run, flags);
+        Ok((sim, options))
+    };
+    match run_seeds(seeds, &load, stop) {
+        Ok(reports) => seeds.iter().copied().zip(reports.into_iter().map(Ok)).collect(),
+        Err(error) => seeds.iter().map(|&seed| (seed, Err(LoadError::clone(&error)))).collect(),
+    }
+}
+
+fn setup(flags: &RunFlags) -> Setup {
+    let mut setup = flags.setup();
     setup.threads = Some(flags.threads.unwrap_or(Threads::Count(1)));
     setup.asynchronous = Some(flags.asynchronous.unwrap_or(Async::None));
-    let mut sim = source.load(&setup)?;
-    let options = run_options(&sim.scenario().run, flags);
-    Ok(run_simulation(&mut sim, &options, stop, &mut Unwatched))
+    setup
 }
 
 fn conclude(outcomes: BTreeMap<u64, Outcome>, flags: &RunFlags) -> u8 {

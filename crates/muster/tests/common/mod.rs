@@ -346,6 +346,8 @@ spec! {
         tape: String = String::new();
         /// Panics from then on.
         panics_from_s: f64 = 1e9;
+        /// Panics as soon as a robot is beyond this x.
+        panics_from_x_m: f64 = 1e9;
     }
 }
 
@@ -379,6 +381,8 @@ impl Feel for Feeler {
 
     fn measure(&self, measure: &mut Measure<'_>) {
         assert!(measure.time.s() < self.spec.panics_from_s, "feels nothing");
+        let east = |&x: &f64| x < self.spec.panics_from_x_m;
+        assert!(measure.truth[body::POSITION][..measure.lanes].iter().all(east), "feels too far east");
         for lane in 0..measure.lanes {
             measure.state[0][lane] += 1.0;
             measure.sample[0][lane] = measure.time.s();

@@ -7,8 +7,8 @@
 //! world by shared reference, can change nothing but its own sample. That is why sensors, and nothing else, may run
 //! asynchronously.
 
-use crate::contact::{Mass, Mobility, Obstacle};
-use crate::joints::JointColumns;
+use crate::contact::{Mass, Mobility, Obstacle, Part};
+use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
 use crate::model::Environment;
 use crate::node::{Node, Problems};
@@ -52,16 +52,23 @@ pub struct Registry {
 /// Moves robots: the only component that may change poses.
 pub trait Motion: Send + Sync {
     /// What a driver or a user can command directly (rotor speeds, wheel speeds, surfaces).
-    fn inputs(&self) -> &'static [Quantity];
+    fn inputs(&self) -> &[Quantity];
 
     /// What the motion remembers beyond the body columns.
-    fn state(&self) -> &'static [Quantity];
+    fn state(&self) -> &[Quantity];
 
     /// The speed no robot with this motion exceeds; the core enforces it and bounds contacts by it.
     fn speed_max_mps(&self) -> f64;
 
     /// How a robot with this motion yields to contacts.
     fn mobility(&self) -> Mobility;
+
+    /// The motion for a robot with these frames and parts, if it depends on them; an error says what was found and what
+    /// was expected.
+    fn fitted(&self, frames: &[Frame], parts: &[Part]) -> Result<Option<Arc<dyn Motion>>, (String, String)> {
+        _ = (frames, parts);
+        Ok(None)
+    }
 
     /// The mass of a robot that is [`Mobility::Dynamic`], as it is now.
     fn mass(&self, columns: &[Column], lane: usize) -> Mass {

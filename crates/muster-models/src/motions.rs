@@ -8,8 +8,10 @@ pub mod fixed_wing;
 pub mod point;
 pub mod quadrotor;
 mod rigid;
+pub mod single_body;
 #[cfg(test)]
 mod testing;
 
 /// Every built-in motion.
-pub const MOTIONS: &[Kind<dyn Motion>] = &[quadrotor::KIND, fixed_wing::KIND, differential::KIND, point::KIND];
+pub const MOTIONS: &[Kind<dyn Motion>] =
+    &[quadrotor::KIND, fixed_wing::KIND, differential::KIND, point::KIND, single_body::KIND];

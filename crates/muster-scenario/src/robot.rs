@@ -163,6 +163,14 @@ impl RobotBuilder {
             .collect();
         let parts = self.parts(text, &frames, place, reading);
         let (motion_kind, motion, rate) = motion?;
+        let parts = parts?;
+        let motion = match motion.fitted(&frames, &parts) {
+            Ok(fitted) => fitted.unwrap_or(motion),
+            Err((found, expected)) => {
+                reading.problems.error(place, &below(&reading.path, "motion"), found, expected);
+                return None;
+            }
+        };
         let blueprint = Blueprint {
             kind: text.kind.as_deref().map_or(motion_kind, file_stem).to_owned(),
             motion_kind,
@@ -171,7 +179,7 @@ impl RobotBuilder {
             drivers: drivers.into_iter().collect::<Option<_>>()?,
             sensors: sensors.into_iter().collect::<Option<_>>()?,
             frames,
-            parts: parts?,
+            parts,
             key,
         };
         self.check(&blueprint, place, reading).then_some(blueprint)

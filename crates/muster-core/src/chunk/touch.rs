@@ -1,7 +1,7 @@
 //! How the robots of a chunk touch: obstacles and each other. Detection fills `found`; [`settle`] makes it the patches
 //! of the tick, solves them and moves the bodies.
 
-use super::{Chunk, Lanes};
+use super::{Before, Chunk, Lanes};
 use crate::component::Pose;
 use crate::contact::patch::{MARGIN_M, Patch, PatchKey, Probe};
 use crate::contact::solver::{Contact, Mover, Solver, turned};
@@ -259,6 +259,8 @@ pub(crate) struct Room {
     /// Chunk, lane and mass of each mover.
     owners: Vec<(u32, u8, Mass)>,
     frames: Vec<FrameMotion>,
+    /// Length of the ticks that are solved.
+    period_ns: u64,
 }
 
 impl Clone for Room {
@@ -307,14 +309,14 @@ impl Room {
         period_ns: u64,
     ) {
         let dt_s = period_ns as f64 * 1e-9;
-        let of_class = |chunk: &Chunk| chunk.fresh_contacts && chunk.cohort.blueprint.rate.period().ns() == period_ns;
         self.solver.clear(dt_s);
+        self.period_ns = period_ns;
         self.owners.clear();
         self.owners.push((u32::MAX, 0, Mass::INFINITE));
         self.movers.clear();
         self.movers.resize(chunks.len(), [u32::MAX; LANES]);
         self.order.clear();
-        for (number, chunk) in chunks.iter().enumerate().filter(|(_, chunk)| of_class(chunk)) {
+        for (number, chunk) in chunks.iter().enumerate().filter(|(_, chunk)| chunk.ticks_with(period_ns)) {
             for (at, patch) in chunk.patches.iter().enumerate() {
                 self.order.push((order_key(chunks, chunk, patch), number as u32, at as u32));
             }
@@ -331,9 +333,12 @@ impl Room {
         for mover in 1..self.owners.len() {
             let (number, lane, mass) = self.owners[mover];
             let chunk = &mut *chunks[number as usize];
-            let now = of_class(chunk);
-            write_back(&mut chunk.lanes, usize::from(lane), &mass, &self.solver.movers[mover], now.then_some(dt_s));
-            chunk.lanes.pushed |= !now;
+            let now = chunk.ticks_with(period_ns);
+            let mover = &self.solver.movers[mover];
+            if mass.per_kg > 0.0 && mover.touched() {
+                write_back(&mut chunk.lanes, usize::from(lane), &mass, mover, now.then_some(dt_s));
+                chunk.lanes.pushed |= !now;
+            }
         }
     }
 
@@ -378,7 +383,8 @@ impl Room {
         if *known == u32::MAX {
             let chunk = &*chunks[number as usize];
             let mass = chunk.mass(&chunk.cohort, usize::from(lane));
-            *known = self.solver.add_mover(mover(&chunk.real, usize::from(lane), &mass));
+            let ticked = chunk.ticks_with(self.period_ns).then_some(&chunk.before);
+            *known = self.solver.add_mover(mover(&chunk.real, ticked, (usize::from(lane), &mass), self.period_ns));
             self.owners.push((number, lane, mass));
         }
         *known
@@ -407,6 +413,11 @@ impl Room {
 }
 
 impl Chunk {
+    /// True if its robots have just made a tick of this length.
+    fn ticks_with(&self, period_ns: u64) -> bool {
+        self.fresh_contacts && self.cohort.blueprint.rate.period().ns() == period_ns
+    }
+
     fn bear(&mut self, lane: usize, force_n: DVec3, time: SimTime, with: Other) {
         let force_n = body::vec3(&self.real, body::CONTACT_FORCE, lane) + force_n;
         body::set_vec3(&mut self.lanes.real, body::CONTACT_FORCE, lane, force_n);
@@ -426,25 +437,27 @@ fn order_key<C: DerefMut<Target = Chunk>>(chunks: &[C], chunk: &Chunk, patch: &P
 }
 
 /// A robot as a body, with what others' contacts already asked of it.
-fn mover(real: &[Column], lane: usize, mass: &Mass) -> Mover {
-    let orientation = body::orientation(real, lane);
-    let turn = DMat3::from_quat(orientation);
+fn mover(real: &[Column], ticked_from: Option<&Before>, (lane, mass): (usize, &Mass), period_ns: u64) -> Mover {
+    let dt_s = period_ns as f64 * 1e-9;
+    let turn = DMat3::from_quat(body::orientation(real, lane));
     let pending = |first: usize, asked: usize| body::vec3(real, first, lane) + body::vec3(real, asked, lane);
     let arm_m = turn * mass.centre_m;
     let spin_radps = turn * pending(body::ANGULAR_VELOCITY, body::TWIST);
-    Mover::new(
-        (mass.per_kg, turn * mass.per_inertia * turn.transpose()),
-        body::vec3(real, body::POSITION, lane) + arm_m,
-        pending(body::VELOCITY, body::KICK) + spin_radps.cross(arm_m) + turn * mass.centre_mps,
-        spin_radps,
-    )
+    let velocity_mps = pending(body::VELOCITY, body::KICK) + spin_radps.cross(arm_m) + turn * mass.centre_mps;
+    let centre_m = body::vec3(real, body::POSITION, lane) + arm_m;
+    let moved_m = match ticked_from {
+        Some(before) => {
+            let arm_before = body::orientation(before, lane) * (mass.centre_m - mass.centre_mps * dt_s);
+            centre_m - body::vec3(before, body::POSITION, lane) - arm_before
+        }
+        None => velocity_mps * dt_s,
+    };
+    let per = (mass.per_kg, turn * mass.per_inertia * turn.transpose());
+    Mover::new(per, (centre_m, moved_m), (velocity_mps, spin_radps))
 }
 
 /// Gives a robot what contacts did to its body: now, if it has just made a tick of this length, or at its next tick.
 fn write_back(lanes: &mut Lanes, lane: usize, mass: &Mass, mover: &Mover, tick_s: Option<f64>) {
-    if mass.per_kg == 0.0 {
-        return;
-    }
     let real = &mut lanes.real;
     let before = body::orientation(real, lane);
     let (kick, twist) = mover.change();
@@ -454,11 +467,11 @@ fn write_back(lanes: &mut Lanes, lane: usize, mass: &Mass, mover: &Mover, tick_s
         add(real, body::TWIST, lane, before.inverse() * twist);
         return;
     };
-    let (shift, turn) = mover.shift();
-    let after = turned(before, turn * dt_s);
+    let (centre_m, turn) = mover.place(dt_s);
+    let after = turned(before, turn);
     let arm_m = after * mass.centre_m;
     let velocity = mover.velocity_mps - mover.spin_radps.cross(arm_m) - after * mass.centre_mps;
-    body::set_vec3(real, body::POSITION, lane, mover.centre_m + shift * dt_s - arm_m);
+    body::set_vec3(real, body::POSITION, lane, centre_m - arm_m);
     body::set_orientation(real, lane, after);
     body::set_vec3(real, body::VELOCITY, lane, velocity);
     body::set_vec3(real, body::ANGULAR_VELOCITY, lane, after.inverse() * mover.spin_radps);

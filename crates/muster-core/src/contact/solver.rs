@@ -26,10 +26,14 @@ pub(crate) struct Mover {
     pub(crate) velocity_mps: DVec3,
     /// In the world, rad/s.
     pub(crate) spin_radps: DVec3,
-    /// Velocities before the solver began.
+    /// By how much the centre moved in the tick, m.
+    moved_m: DVec3,
+    /// Velocity and spin before the solver began.
     free: (DVec3, DVec3),
-    /// By which velocities the body is moved over the tick.
-    shift: (DVec3, DVec3),
+    /// With which velocity and spin over the tick it would not overlap anything.
+    apart: (DVec3, DVec3),
+    /// True if some contact acts on it.
+    touched: bool,
 }
 
 impl Mover {
@@ -40,21 +44,31 @@ impl Mover {
         centre_m: DVec3::ZERO,
         velocity_mps: DVec3::ZERO,
         spin_radps: DVec3::ZERO,
+        moved_m: DVec3::ZERO,
         free: (DVec3::ZERO, DVec3::ZERO),
-        shift: (DVec3::ZERO, DVec3::ZERO),
+        apart: (DVec3::ZERO, DVec3::ZERO),
+        touched: false,
     };
 
-    /// A body that moves freely, with the reciprocals of its mass and inertia.
-    pub(crate) fn new(per: (f64, DMat3), centre_m: DVec3, velocity_mps: DVec3, spin_radps: DVec3) -> Self {
+    /// A body that moves freely, with the reciprocals of its mass and inertia, where its centre is and how far it moved
+    /// in the tick, its velocity and spin.
+    pub(crate) fn new(per: (f64, DMat3), (centre_m, moved_m): (DVec3, DVec3), free: (DVec3, DVec3)) -> Self {
         Self {
             per_mass: per.0,
             per_inertia: per.1,
             centre_m,
-            velocity_mps,
-            spin_radps,
-            free: (velocity_mps, spin_radps),
-            shift: (DVec3::ZERO, DVec3::ZERO),
+            velocity_mps: free.0,
+            spin_radps: free.1,
+            moved_m,
+            free,
+            apart: free,
+            touched: false,
         }
+    }
+
+    /// True if some contact acts on it.
+    pub(crate) fn touched(&self) -> bool {
+        self.touched
     }
 
     /// By how much contacts changed velocity and spin.
@@ -62,9 +76,14 @@ impl Mover {
         (self.velocity_mps - self.free.0, self.spin_radps - self.free.1)
     }
 
-    /// By which velocity and spin over the tick contacts displace the body.
-    pub(crate) fn shift(&self) -> (DVec3, DVec3) {
-        self.shift
+    /// Where contacts leave the centre, and by which vector they turn the body, after a tick of this length.
+    pub(crate) fn place(&self, dt_s: f64) -> (DVec3, DVec3) {
+        (self.centre_m - self.moved_m + self.apart.0 * dt_s, (self.apart.1 - self.free.1) * dt_s)
+    }
+
+    /// How far a spot moved in the tick.
+    fn moved_at(&self, arm: DVec3, dt_s: f64) -> DVec3 {
+        self.moved_m + self.free.1.cross(arm) * dt_s
     }
 
     fn at(&self, arm: DVec3) -> DVec3 {
@@ -188,6 +207,7 @@ impl Solver {
     /// Adds a contact. Contacts are solved in this order.
     pub(crate) fn add(&mut self, contact: &Contact<'_>) {
         let Contact { patch, movers, poses, surfaces, .. } = contact;
+        let dt_s = self.dt_s;
         let normal = patch.normal(&poses[1]);
         let tangents = tangents(normal);
         let [a, b] = movers.map(|mover| self.movers[mover as usize]);
@@ -207,7 +227,8 @@ impl Solver {
             self.rows.push(Row {
                 arms,
                 given_mps,
-                gap_m: spot.gap_m - self.dt_s * approach_mps,
+                gap_m: spot.gap_m
+                    - (a.moved_at(arms[0], dt_s) - b.moved_at(arms[1], dt_s) + given_mps * dt_s).dot(normal),
                 approach_mps,
                 normal_mass: mass(normal),
                 tangent_mass: [mass(tangents[0]), mass(tangents[1])],
@@ -230,15 +251,20 @@ impl Solver {
     pub(crate) fn solve(&mut self) {
         self.warm_start();
         for _ in 0..ROUNDS {
-            self.round(true);
+            self.keep_apart();
         }
         for mover in &mut self.movers {
-            mover.shift = (mover.velocity_mps - mover.free.0, mover.spin_radps - mover.free.1);
+            mover.apart = (mover.velocity_mps, mover.spin_radps);
         }
         for _ in 0..RELAXING_ROUNDS {
-            self.round(false);
+            self.relax();
         }
         self.bounce();
+        self.each_block(|_, rows, a, b| {
+            let acts = rows.iter().any(|row| row.impulse[0] > 0.0);
+            a.touched |= acts;
+            b.touched |= acts;
+        });
     }
 
     /// The impulses of contact number `at`, spot by spot.
@@ -255,57 +281,50 @@ impl Solver {
     }
 
     fn warm_start(&mut self) {
-        for at in 0..self.blocks.len() {
-            let block = self.blocks[at];
-            let [mut a, mut b] = block.movers.map(|mover| self.movers[mover as usize]);
-            for row in &self.rows[block.rows.0 as usize..block.rows.1 as usize] {
+        self.each_block(|block, rows, a, b| {
+            for row in rows.iter() {
                 let [n, t, u] = row.impulse;
                 let impulse = block.normal * n + block.tangents[0] * t + block.tangents[1] * u;
                 a.push(impulse, row.arms[0]);
                 b.push(-impulse, row.arms[1]);
             }
-            self.put_back(block.movers, a, b);
-        }
+        });
     }
 
-    fn put_back(&mut self, movers: [u32; 2], a: Mover, b: Mover) {
-        self.movers[movers[0] as usize] = a;
-        self.movers[movers[1] as usize] = b;
-    }
-
-    fn round(&mut self, apart: bool) {
+    /// Keeps bodies apart; what matters more comes last.
+    fn keep_apart(&mut self) {
         let dt_s = self.dt_s;
-        for at in 0..self.blocks.len() {
-            let block = self.blocks[at];
+        self.each_block(|block, rows, a, b| {
+            rows.iter_mut().for_each(|row| row.stop_sliding(block, a, b));
+            rows.iter_mut().for_each(|row| row.keep_apart(block, a, b, dt_s));
+        });
+    }
+
+    /// Where bodies touch they are at rest against each other at the end of the tick, or slide.
+    fn relax(&mut self) {
+        self.each_block(|block, rows, a, b| {
+            for row in rows.iter_mut().filter(|row| row.impulse[0] > 0.0) {
+                row.stop(block, a, b, 0.0, Soft::RIGID);
+            }
+            rows.iter_mut().for_each(|row| row.stop_sliding(block, a, b));
+        });
+    }
+
+    fn each_block(&mut self, mut visit: impl FnMut(&Block, &mut [Row], &mut Mover, &mut Mover)) {
+        for block in &self.blocks {
             let [mut a, mut b] = block.movers.map(|mover| self.movers[mover as usize]);
-            for row in &mut self.rows[block.rows.0 as usize..block.rows.1 as usize] {
-                row.stop_sliding(&block, &mut a, &mut b);
-            }
-            for row in &mut self.rows[block.rows.0 as usize..block.rows.1 as usize] {
-                if apart {
-                    row.keep_apart(&block, &mut a, &mut b, dt_s);
-                } else if row.impulse[0] > 0.0 {
-                    row.stop(&block, &mut a, &mut b, 0.0, Soft::RIGID);
-                }
-            }
-            self.put_back(block.movers, a, b);
+            visit(block, &mut self.rows[block.rows.0 as usize..block.rows.1 as usize], &mut a, &mut b);
+            self.movers[block.movers[0] as usize] = a;
+            self.movers[block.movers[1] as usize] = b;
         }
     }
 
     fn bounce(&mut self) {
-        for at in 0..self.blocks.len() {
-            let block = self.blocks[at];
-            if block.restitution == 0.0 {
-                continue;
+        self.each_block(|block, rows, a, b| {
+            for row in rows.iter_mut().filter(|row| row.approach_mps < -BOUNCE_FROM_MPS && row.impulse[0] > 0.0) {
+                row.stop(block, a, b, block.restitution * row.approach_mps, Soft::RIGID);
             }
-            let [mut a, mut b] = block.movers.map(|mover| self.movers[mover as usize]);
-            for row in &mut self.rows[block.rows.0 as usize..block.rows.1 as usize] {
-                if row.approach_mps < -BOUNCE_FROM_MPS && row.impulse[0] > 0.0 {
-                    row.stop(&block, &mut a, &mut b, block.restitution * row.approach_mps, Soft::RIGID);
-                }
-            }
-            self.put_back(block.movers, a, b);
-        }
+        });
     }
 }
 

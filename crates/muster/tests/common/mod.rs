@@ -448,11 +448,11 @@ struct Timed {
 }
 
 impl Motion for Timed {
-    fn inputs(&self) -> &'static [Quantity] {
+    fn inputs(&self) -> &[Quantity] {
         &[]
     }
 
-    fn state(&self) -> &'static [Quantity] {
+    fn state(&self) -> &[Quantity] {
         const { &[Quantity::one("ticks")] }
     }
 
@@ -511,7 +511,7 @@ const ANGLE: usize = body::COLUMNS;
 const SPIN: usize = body::COLUMNS + 1;
 
 impl Motion for Pendulum {
-    fn inputs(&self) -> &'static [Quantity] {
+    fn inputs(&self) -> &[Quantity] {
         &[]
     }
 

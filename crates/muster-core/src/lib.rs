@@ -12,6 +12,7 @@ pub mod contact;
 mod couple;
 pub mod exec;
 pub mod expression;
+pub mod geodesy;
 pub mod grid;
 mod hash;
 pub mod lanes;
@@ -27,5 +28,6 @@ pub mod spec;
 pub mod state;
 pub mod time;
 pub mod world;
+pub mod zone;
 
 pub use chunk::{ContactEvent, Fault, Other};

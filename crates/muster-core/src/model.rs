@@ -6,6 +6,7 @@ use crate::contact::{Mobility, Obstacle, Shape, Solid};
 use crate::lanes::{Quantity, body};
 use crate::random;
 use crate::time::{Rate, SimTime};
+use crate::zone::{Fire, Zone};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -24,18 +25,16 @@ pub struct Environment {
     pub wind: Arc<dyn Wind>,
     /// What stands in the world.
     pub obstacles: Vec<Obstacle>,
+    /// The date as a year and its fraction, on which the magnetic field of the earth depends.
+    pub decimal_year: f64,
+    /// What burns.
+    pub fires: Vec<Fire>,
+    /// Parts of space with a meaning.
+    pub zones: Vec<Zone>,
 }
 
-/// Geodetic position of the world's origin (WGS84).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Origin {
-    /// Latitude, degrees north.
-    pub latitude_deg: f64,
-    /// Longitude, degrees east.
-    pub longitude_deg: f64,
-    /// Altitude, m.
-    pub altitude_m: f64,
-}
+/// Where the world's origin is on the earth.
+pub use crate::geodesy::Geodetic as Origin;
 
 /// A named frame on a robot, relative to its parent, perhaps moved by a joint.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,6 +103,22 @@ impl SensorSlot {
         self.latency = self.latency - delay(&self.modifiers) + delay(&modifiers);
         self.modifiers = modifiers;
     }
+
+    /// What its samples hold after all modifiers.
+    pub fn fields(&self) -> &[Quantity] {
+        self.modifiers.last().map_or(self.sensor.fields(), |last| &last.fields)
+    }
+
+    /// Every modifier with the fields it gets.
+    pub(crate) fn stages(&self) -> impl Iterator<Item = (&ModifierSlot, &[Quantity])> {
+        let before = std::iter::once(self.sensor.fields()).chain(self.modifiers.iter().map(|slot| &*slot.fields));
+        self.modifiers.iter().zip(before)
+    }
+
+    /// How many numbers its modifiers remember.
+    pub(crate) fn memory(&self) -> usize {
+        self.stages().map(|(slot, fields)| slot.modifier.memory(fields)).sum()
+    }
 }
 
 /// A modifier in its place on a sensor.
@@ -113,6 +128,8 @@ pub struct ModifierSlot {
     pub kind: &'static str,
     /// The modifier.
     pub modifier: Arc<dyn Modifier>,
+    /// What samples hold after it.
+    pub fields: Vec<Quantity>,
 }
 
 /// What robots of one sort are made of.
@@ -342,7 +359,7 @@ fn wire(path: &str, blueprint: &Blueprint, sensors: &[SensorColumns]) -> (Wire, 
 
 fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColumns {
     let name = &slot.name;
-    let fields = slot.sensor.fields();
+    let fields = slot.fields();
     let Sense::Own(feel) = slot.sensor.sense() else {
         let here = (columns.reals, columns.reals);
         return SensorColumns {
@@ -358,8 +375,7 @@ fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColum
         };
     };
     let state = columns.real(&format!("{name}.state."), feel.state());
-    let memory: usize = slot.modifiers.iter().map(|slot| slot.modifier.memory(fields)).sum();
-    let memory = columns.reals_named(format!("{name}.modifiers"), memory);
+    let memory = columns.reals_named(format!("{name}.modifiers"), slot.memory());
     let sample = columns.real(&format!("{name}."), fields);
     let ring_len = match slot.latency.ns() {
         0 => 0,

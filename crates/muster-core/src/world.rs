@@ -331,7 +331,7 @@ impl World {
             entry.panic = attempt(|| {
                 let (sensor, dense) = (entry.owner.1 as usize, entry.dense as usize);
                 look::look(&robot.cohort, sensor, snapshot, dense, &mut entry.fresh);
-                post(entry, robot, index, stamp);
+                post(entry, robot, (index, stamp), &snapshot.environment);
             });
             any_panic.fetch_or(entry.panic.is_some(), Ordering::Relaxed);
         });
@@ -443,7 +443,8 @@ impl World {
             let Some(entry) = self.state.board.entries.get_mut(robot.slots[sensor] as usize) else { continue };
             entry.fresh.clear();
             entry.fresh.extend_from_slice(values);
-            if let Some(panic) = attempt(|| post(entry, robot, job.index, job.stamp)) {
+            let (sample, environment) = ((job.index, job.stamp), &job.snapshot.environment);
+            if let Some(panic) = attempt(|| post(entry, robot, sample, environment)) {
                 self.isolate(item.robot, sensor, &panic);
             }
         }
@@ -697,12 +698,16 @@ fn fill(snapshot: &mut Snapshot, state: &State) {
 }
 
 /// Sends a fresh sample through the modifiers and posts it unless it is lost.
-fn post(entry: &mut crate::board::Entry, robot: &Robot, index: u64, stamp: SimTime) {
+fn post(
+    entry: &mut crate::board::Entry,
+    robot: &Robot,
+    (index, stamp): (u64, SimTime),
+    environment: &crate::model::Environment,
+) {
     let slot = &robot.cohort.blueprint.sensors[entry.owner.1 as usize];
-    let fields = slot.sensor.fields();
     let mut first = 0;
     let mut kept = true;
-    for (number, modifier) in slot.modifiers.iter().enumerate() {
+    for (number, (modifier, fields)) in slot.stages().enumerate() {
         let count = modifier.modifier.memory(fields);
         kept &= modifier.modifier.modify(&mut Sample {
             values: &mut entry.fresh,
@@ -711,6 +716,8 @@ fn post(entry: &mut crate::board::Entry, robot: &Robot, index: u64, stamp: SimTi
             stream: random::combine(entry.stream, number as u64 + 1),
             index,
             period_s: slot.rate.period_s(),
+            stamp,
+            environment,
         });
         first += count;
     }

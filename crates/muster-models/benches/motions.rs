@@ -64,6 +64,9 @@ fn cost_ns(kind: &Kind<dyn Motion>, simd: Simd) -> f64 {
         sea_level_temperature_k: 288.15,
         wind: Arc::new(Constant::CALM),
         obstacles: Vec::new(),
+        decimal_year: 2026.0,
+        fires: Vec::new(),
+        zones: Vec::new(),
     };
     let tick = Tick { dt_s: 0.002, time: SimTime::ZERO, environment: &environment, simd };
     let mut chunks: Vec<Vec<Column>> = (0..CHUNKS).map(|_| chunk(motion.as_ref())).collect();

@@ -68,10 +68,7 @@ fn for_each_field(values: &mut [f64], fields: &[Quantity], mut change: impl FnMu
 fn check_fields(names: &[String], fields: &[Quantity]) -> Result<(), String> {
     match names.iter().find(|&name| fields.iter().all(|field| field.name != name)) {
         None => Ok(()),
-        Some(unknown) => {
-            let valid: Vec<&str> = fields.iter().map(|field| field.name).collect();
-            Err(format!("found field {unknown:?}, expected one of {}", valid.join(", ")))
-        }
+        Some(unknown) => Err(format!("a field {unknown:?}")),
     }
 }
 
@@ -99,14 +96,16 @@ mod tests {
         let names = |name: &str| vec![name.to_owned()];
         assert_eq!(check_fields(&names("time_s"), &fields), Ok(()));
         let problem = check_fields(&names("times_s"), &fields);
-        assert_eq!(problem, Err("found field \"times_s\", expected one of accel_mps2, time_s".to_owned()));
+        assert_eq!(problem, Err("a field \"times_s\"".to_owned()));
     }
 }
 
 #[cfg(test)]
 mod testing {
     use super::*;
+    use crate::sensors::testing::environment;
     use muster_core::component::Sample;
+    use muster_core::time::SimTime;
 
     /// The specification with every field at its default.
     pub(super) fn defaults<S: Spec>() -> S {
@@ -130,6 +129,7 @@ mod testing {
         count: u64,
         key: u64,
     ) -> Vec<Vec<f64>> {
+        let environment = environment();
         let through = |index: u64| {
             let mut values = measurement.to_vec();
             let arrives = modifiers.iter().enumerate().all(|(place, modifier)| {
@@ -140,6 +140,8 @@ mod testing {
                     stream: key + place as u64,
                     index,
                     period_s: 0.01,
+                    stamp: SimTime::from_s(0.01 * index as f64),
+                    environment: &environment,
                 })
             });
             arrives.then_some(values)

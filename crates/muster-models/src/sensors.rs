@@ -14,7 +14,7 @@ pub mod imu;
 pub mod neighbours;
 pub mod odometry;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod truth;
 pub mod world_state;
 

@@ -8,6 +8,7 @@ use crate::robot::{RobotBuilder, at_pose, make_modifiers};
 use crate::template::{Scope, expand};
 use crate::text::{
     AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, That, WorldText,
+    ZoneText,
 };
 use glam::{DQuat, DVec3};
 use muster_core::component::{Pose, Registry, Wind};
@@ -20,6 +21,7 @@ use muster_core::node::{Node, Place, Problem, Problems, Value};
 use muster_core::random;
 use muster_core::spec::{Parameter, Spec};
 use muster_core::time::SimTime;
+use muster_core::zone::{Fire, Zone, ZoneShape};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -276,8 +278,7 @@ fn environment(world: &WorldText, node: &Node, registry: Registry, problems: &mu
         });
     }
     for (name, text) in &world.obstacles.0 {
-        let place = node.get("world").and_then(|world| world.get("obstacles")).and_then(|all| all.get(name));
-        let place = place.map_or(Place::default(), |node| node.place);
+        let place = place_in_world(node, "obstacles", name);
         if let Some(shape) = obstacle_shape(name, text, place, problems) {
             let pose = at_pose(&text.at);
             obstacles.push(Obstacle {
@@ -301,7 +302,60 @@ fn environment(world: &WorldText, node: &Node, registry: Registry, problems: &mu
         sea_level_temperature_k: world.sea_level_temperature_c + 273.15,
         wind: wind(world, registry, problems).unwrap_or_else(|| Arc::new(Calm)),
         obstacles,
+        decimal_year: world.decimal_year,
+        fires: world
+            .fires
+            .0
+            .iter()
+            .map(|(name, text)| Fire {
+                name: name.clone(),
+                position_m: DVec3::from(text.xyz_m),
+                temperature_k: text.temperature_k,
+                extent_m: text.extent_m,
+            })
+            .collect(),
+        zones: zones(world, node, problems),
     }
+}
+
+/// Where something of the world is written.
+fn place_in_world(node: &Node, list: &str, name: &str) -> Place {
+    let found = node.get("world").and_then(|world| world.get(list)).and_then(|all| all.get(name));
+    found.map_or(Place::default(), |node| node.place)
+}
+
+fn zones(world: &WorldText, node: &Node, problems: &mut Problems) -> Vec<Zone> {
+    let mut zones = Vec::new();
+    for (name, text) in &world.zones.0 {
+        match zone_shapes(text).as_slice() {
+            [shape] => zones.push(Zone {
+                name: name.clone(),
+                shape: *shape,
+                pose: at_pose(&text.at),
+                purposes: text.purposes.clone(),
+            }),
+            shapes => {
+                let found = format!("{} shapes", shapes.len());
+                let expected = "exactly one of box_size_m, sphere_radius_m, cylinder_radius_m with cylinder_height_m";
+                problems.error(place_in_world(node, "zones", name), &format!("world.zones.{name}"), found, expected);
+            }
+        }
+    }
+    zones
+}
+
+/// Every shape that is written; none if a cylinder is written by half.
+fn zone_shapes(text: &ZoneText) -> Vec<ZoneShape> {
+    if text.cylinder_radius_m.is_some() != text.cylinder_height_m.is_some() {
+        return Vec::new();
+    }
+    let cylinder = text.cylinder_radius_m.zip(text.cylinder_height_m);
+    let shapes = [
+        text.box_size_m.map(|size| ZoneShape::Box { half_m: DVec3::from(size) * 0.5 }),
+        text.sphere_radius_m.map(|radius_m| ZoneShape::Sphere { radius_m }),
+        cylinder.map(|(radius_m, height_m)| ZoneShape::Cylinder { radius_m, half_height_m: height_m * 0.5 }),
+    ];
+    shapes.into_iter().flatten().collect()
 }
 
 fn obstacle_shape(name: &str, text: &ObstacleText, place: Place, problems: &mut Problems) -> Option<Shape> {

@@ -110,7 +110,7 @@ mod tests {
 
     fn rounded(pairs: &[(&str, Value)], values: &[f64]) -> Vec<f64> {
         let modifier = made(pairs).expect("valid");
-        run(&[&*modifier], &[Quantity { name: "range_m", len: values.len() }], values, 1).remove(0)
+        run(&[&*modifier], &[Quantity::many("range_m", values.len())], values, 1).remove(0)
     }
 
     #[test]

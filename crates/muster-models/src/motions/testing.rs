@@ -51,6 +51,9 @@ impl Flock {
             sea_level_temperature_k: 288.15,
             wind: Arc::new(Constant::CALM),
             obstacles: Vec::new(),
+            decimal_year: 2026.0,
+            fires: Vec::new(),
+            zones: Vec::new(),
         };
         Self { motion, columns, environment, simd: Simd::detect() }
     }

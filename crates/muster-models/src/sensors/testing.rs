@@ -33,6 +33,9 @@ pub(crate) fn environment() -> Environment {
         sea_level_temperature_k: 288.15,
         wind: Arc::new(Calm),
         obstacles: Vec::new(),
+        decimal_year: 2026.0,
+        fires: Vec::new(),
+        zones: Vec::new(),
     }
 }
 

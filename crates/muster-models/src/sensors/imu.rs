@@ -80,10 +80,8 @@ pub const KIND: Kind<dyn Sensor> = Kind {
 };
 
 /// What a sample holds.
-pub const FIELDS: &[Quantity] = &[
-    Quantity::many("accel_mps2", 3).with(Role::Body),
-    Quantity::many("angular_velocity_radps", 3).with(Role::Body),
-];
+pub const FIELDS: &[Quantity] =
+    &[Quantity::many("accel_mps2", 3).with(Role::Body), Quantity::many("angular_velocity_radps", 3).with(Role::Body)];
 
 /// Where the specific force begins in a sample.
 pub const ACCEL: usize = 0;

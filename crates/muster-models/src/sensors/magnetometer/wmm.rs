@@ -1,0 +1,264 @@
+//! The magnetic field of the earth by the World Magnetic Model 2025 of NOAA NCEI and the British Geological Survey
+//! (*The US/UK World Magnetic Model for 2025-2030*, doi:10.25923/prbc-s316; coefficients of 13 November 2024, in the
+//! public domain), valid from 2025 to 2030 and from 1 km below to 850 km above the ellipsoid. Its authors give 128 to
+//! 157 nT for the error of a component, most of it from rocks that no model of this degree can hold.
+//!
+//! The field is the gradient of the potential
+//!
+//! ```text
+//! V = a Σₙ Σₘ (a/r)ⁿ⁺¹ (g cos mλ + h sin mλ) Pₙₘ(sin φ)      B = −∇V,   n ≤ 12, Schmidt semi-normalised Pₙₘ
+//! ```
+//!
+//! summed in Cartesian coordinates by L. E. Cunningham's recursion (Celestial Mechanics 2, 1970; O. Montenbruck and
+//! E. Gill, *Satellite Orbits*, section 3.2.4): no trigonometry, and no singularity at the poles.
+
+use glam::DVec3;
+
+/// Radius of the sphere the coefficients refer to, m.
+const RADIUS_M: f64 = 6_371_200.0;
+/// The year the coefficients refer to.
+const EPOCH_YEAR: f64 = 2025.0;
+const DEGREE: usize = 12;
+
+/// g and h in nT and their change in nT a year, for m from 0 to n, for n from 1 on.
+const COEFFICIENTS: [(f64, f64, f64, f64); 90] = [
+    // degree 1
+    (-29351.8, 0.0, 12.0, 0.0),
+    (-1410.8, 4545.4, 9.7, -21.5),
+    // degree 2
+    (-2556.6, 0.0, -11.6, 0.0),
+    (2951.1, -3133.6, -5.2, -27.7),
+    (1649.3, -815.1, -8.0, -12.1),
+    // degree 3
+    (1361.0, 0.0, -1.3, 0.0),
+    (-2404.1, -56.6, -4.2, 4.0),
+    (1243.8, 237.5, 0.4, -0.3),
+    (453.6, -549.5, -15.6, -4.1),
+    // degree 4
+    (895.0, 0.0, -1.6, 0.0),
+    (799.5, 278.6, -2.4, -1.1),
+    (55.7, -133.9, -6.0, 4.1),
+    (-281.1, 212.0, 5.6, 1.6),
+    (12.1, -375.6, -7.0, -4.4),
+    // degree 5
+    (-233.2, 0.0, 0.6, 0.0),
+    (368.9, 45.4, 1.4, -0.5),
+    (187.2, 220.2, 0.0, 2.2),
+    (-138.7, -122.9, 0.6, 0.4),
+    (-142.0, 43.0, 2.2, 1.7),
+    (20.9, 106.1, 0.9, 1.9),
+    // degree 6
+    (64.4, 0.0, -0.2, 0.0),
+    (63.8, -18.4, -0.4, 0.3),
+    (76.9, 16.8, 0.9, -1.6),
+    (-115.7, 48.8, 1.2, -0.4),
+    (-40.9, -59.8, -0.9, 0.9),
+    (14.9, 10.9, 0.3, 0.7),
+    (-60.7, 72.7, 0.9, 0.9),
+    // degree 7
+    (79.5, 0.0, 0.0, 0.0),
+    (-77.0, -48.9, -0.1, 0.6),
+    (-8.8, -14.4, -0.1, 0.5),
+    (59.3, -1.0, 0.5, -0.8),
+    (15.8, 23.4, -0.1, 0.0),
+    (2.5, -7.4, -0.8, -1.0),
+    (-11.1, -25.1, -0.8, 0.6),
+    (14.2, -2.3, 0.8, -0.2),
+    // degree 8
+    (23.2, 0.0, -0.1, 0.0),
+    (10.8, 7.1, 0.2, -0.2),
+    (-17.5, -12.6, 0.0, 0.5),
+    (2.0, 11.4, 0.5, -0.4),
+    (-21.7, -9.7, -0.1, 0.4),
+    (16.9, 12.7, 0.3, -0.5),
+    (15.0, 0.7, 0.2, -0.6),
+    (-16.8, -5.2, 0.0, 0.3),
+    (0.9, 3.9, 0.2, 0.2),
+    // degree 9
+    (4.6, 0.0, 0.0, 0.0),
+    (7.8, -24.8, -0.1, -0.3),
+    (3.0, 12.2, 0.1, 0.3),
+    (-0.2, 8.3, 0.3, -0.3),
+    (-2.5, -3.3, -0.3, 0.3),
+    (-13.1, -5.2, 0.0, 0.2),
+    (2.4, 7.2, 0.3, -0.1),
+    (8.6, -0.6, -0.1, -0.2),
+    (-8.7, 0.8, 0.1, 0.4),
+    (-12.9, 10.0, -0.1, 0.1),
+    // degree 10
+    (-1.3, 0.0, 0.1, 0.0),
+    (-6.4, 3.3, 0.0, 0.0),
+    (0.2, 0.0, 0.1, 0.0),
+    (2.0, 2.4, 0.1, -0.2),
+    (-1.0, 5.3, 0.0, 0.1),
+    (-0.6, -9.1, -0.3, -0.1),
+    (-0.9, 0.4, 0.0, 0.1),
+    (1.5, -4.2, -0.1, 0.0),
+    (0.9, -3.8, -0.1, -0.1),
+    (-2.7, 0.9, 0.0, 0.2),
+    (-3.9, -9.1, 0.0, 0.0),
+    // degree 11
+    (2.9, 0.0, 0.0, 0.0),
+    (-1.5, 0.0, 0.0, 0.0),
+    (-2.5, 2.9, 0.0, 0.1),
+    (2.4, -0.6, 0.0, 0.0),
+    (-0.6, 0.2, 0.0, 0.1),
+    (-0.1, 0.5, -0.1, 0.0),
+    (-0.6, -0.3, 0.0, 0.0),
+    (-0.1, -1.2, 0.0, 0.1),
+    (1.1, -1.7, -0.1, 0.0),
+    (-1.0, -2.9, -0.1, 0.0),
+    (-0.2, -1.8, -0.1, 0.0),
+    (2.6, -2.3, -0.1, 0.0),
+    // degree 12
+    (-2.0, 0.0, 0.0, 0.0),
+    (-0.2, -1.3, 0.0, 0.0),
+    (0.3, 0.7, 0.0, 0.0),
+    (1.2, 1.0, 0.0, -0.1),
+    (-1.3, -1.4, 0.0, 0.1),
+    (0.6, 0.0, 0.0, 0.0),
+    (0.6, 0.6, 0.1, 0.0),
+    (0.5, -0.1, 0.0, 0.0),
+    (-0.1, 0.8, 0.0, 0.0),
+    (-0.4, 0.1, 0.0, 0.0),
+    (-0.2, -1.0, -0.1, 0.0),
+    (-1.3, 0.1, 0.0, 0.0),
+    (-0.7, 0.2, -0.1, -0.1),
+];
+
+/// The model on one date.
+#[derive(Debug, Clone)]
+pub struct MagneticField {
+    /// g and h in tesla, for Legendre functions without normalisation.
+    terms: [(f64, f64); 90],
+}
+
+impl MagneticField {
+    /// The model on a date given as a year and its fraction.
+    pub fn new(decimal_year: f64) -> Self {
+        let years = decimal_year - EPOCH_YEAR;
+        let mut terms = [(0.0, 0.0); 90];
+        let mut at = 0;
+        for n in 1..=DEGREE {
+            // √((2 − δ₀ₘ) (n − m)! / (n + m)!), from one m to the next
+            let mut square = 1.0;
+            for m in 0..=n {
+                if m > 0 {
+                    let twice = if m == 1 { 2.0 } else { 1.0 };
+                    square *= twice / ((n + m) * (n - m + 1)) as f64;
+                }
+                let (g, h, g_change, h_change) = COEFFICIENTS[at];
+                let scale_t = 1e-9 * square.sqrt();
+                terms[at] = (scale_t * (g + years * g_change), scale_t * (h + years * h_change));
+                at += 1;
+            }
+        }
+        Self { terms }
+    }
+
+    /// The field at a point in earth-centred coordinates and in their axes, T.
+    pub fn at(&self, ecef_m: DVec3) -> DVec3 {
+        let waves = Waves::at(ecef_m);
+        let mut gradient = DVec3::ZERO;
+        let mut at = 0;
+        for n in 1..=DEGREE {
+            for m in 0..=n {
+                let (g, h) = self.terms[at];
+                at += 1;
+                let (v, w) = waves.get(n + 1, m + 1);
+                let (same_v, same_w) = waves.get(n + 1, m);
+                gradient.z -= (n - m + 1) as f64 * (g * same_v + h * same_w);
+                if m == 0 {
+                    gradient.x -= g * v;
+                    gradient.y -= g * w;
+                } else {
+                    let factor = ((n - m + 2) * (n - m + 1)) as f64;
+                    let (less_v, less_w) = waves.get(n + 1, m - 1);
+                    gradient.x += 0.5 * (factor * (g * less_v + h * less_w) - (g * v + h * w));
+                    gradient.y += 0.5 * (factor * (h * less_v - g * less_w) + (h * v - g * w));
+                }
+            }
+        }
+        -gradient
+    }
+}
+
+/// `(a/r)ⁿ⁺¹ Pₙₘ(sin φ)` times cos mλ and sin mλ.
+struct Waves([[(f64, f64); DEGREE + 2]; DEGREE + 2]);
+
+impl Waves {
+    fn at(ecef_m: DVec3) -> Self {
+        let square_m2 = ecef_m.length_squared();
+        let scaled = ecef_m * (RADIUS_M / square_m2);
+        let ratio = RADIUS_M * RADIUS_M / square_m2;
+        let mut waves = [[(0.0, 0.0); DEGREE + 2]; DEGREE + 2];
+        waves[0][0] = (ratio.sqrt(), 0.0);
+        for m in 0..DEGREE + 2 {
+            if m > 0 {
+                let ((v, w), odd) = (waves[m - 1][m - 1], (2 * m - 1) as f64);
+                waves[m][m] = (odd * (scaled.x * v - scaled.y * w), odd * (scaled.x * w + scaled.y * v));
+            }
+            for n in m + 1..DEGREE + 2 {
+                let rise = (2 * n - 1) as f64 / (n - m) as f64 * scaled.z;
+                let fall = (n + m - 1) as f64 / (n - m) as f64 * ratio;
+                let (v, w) = waves[n - 1][m];
+                let (older_v, older_w) = if n >= m + 2 { waves[n - 2][m] } else { (0.0, 0.0) };
+                waves[n][m] = (rise * v - fall * older_v, rise * w - fall * older_w);
+            }
+        }
+        Self(waves)
+    }
+
+    fn get(&self, n: usize, m: usize) -> (f64, f64) {
+        self.0[n][m]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_core::geodesy::{Geodetic, TangentPlane};
+
+    /// North, east and down in nT.
+    fn field_nt(year: f64, altitude_km: f64, latitude_deg: f64, longitude_deg: f64) -> [f64; 3] {
+        let place = Geodetic { latitude_deg, longitude_deg, altitude_m: 1000.0 * altitude_km };
+        let plane = TangentPlane::new(&place);
+        let field = plane.world_axes(MagneticField::new(year).at(plane.ecef(DVec3::ZERO))) * 1e9;
+        [field.y, field.x, -field.z]
+    }
+
+    #[test]
+    fn the_field_has_the_test_values_published_with_the_model() {
+        // WMM2025_TEST_VALUES of NOAA NCEI: year, km above the ellipsoid, latitude, longitude, north, east, down in nT
+        let published = [
+            [2025.0, 0.0, 80.0, 0.0, 6521.6, 145.9, 54791.5],
+            [2025.0, 0.0, 0.0, 120.0, 39677.8, -109.6, -10580.2],
+            [2025.0, 0.0, -80.0, 240.0, 6117.5, 15751.9, -52022.5],
+            [2025.0, 100.0, 80.0, 0.0, 6216.0, 92.4, 52598.8],
+            [2025.0, 100.0, 0.0, 120.0, 37688.6, -96.2, -10152.1],
+            [2025.0, 100.0, -80.0, 240.0, 5907.6, 14780.3, -49540.7],
+            [2027.5, 0.0, 80.0, 0.0, 6500.8, 294.5, 54869.4],
+            [2027.5, 0.0, 0.0, 120.0, 39701.6, -167.4, -10381.8],
+            [2027.5, 0.0, -80.0, 240.0, 6200.7, 15730.3, -51783.7],
+            [2027.5, 100.0, 80.0, 0.0, 6196.7, 233.8, 52670.5],
+            [2027.5, 100.0, 0.0, 120.0, 37711.5, -148.7, -9969.8],
+            [2027.5, 100.0, -80.0, 240.0, 5984.0, 14760.1, -49317.7],
+        ];
+        for [year, altitude_km, latitude, longitude, north, east, down] in published {
+            let found = field_nt(year, altitude_km, latitude, longitude);
+            for (found, expected) in found.into_iter().zip([north, east, down]) {
+                // they are rounded to 0.1 nT
+                assert!((found - expected).abs() < 0.0501, "{found}, expected {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_field_is_the_same_from_all_sides_of_a_pole() {
+        let field = MagneticField::new(2026.0);
+        let at = |x: f64, y: f64| field.at(DVec3::new(x, y, 6_356_752.0));
+        for (x, y) in [(1e-3, 0.0), (0.0, 1e-3), (-1e-3, 0.0), (0.0, -1e-3)] {
+            assert!((at(x, y) - at(0.0, 0.0)).length() < 1e-12, "{}", at(x, y));
+        }
+    }
+}

@@ -82,12 +82,22 @@ impl Feel for Magnetometer {
         // rows of the matrix are columns of its transpose
         let soft_iron = DMat3::from_cols_array(&self.soft_iron).transpose();
         let Some(truth) = measure.truth.first_chunk() else { return };
-        for lane in 0..measure.lanes.min(LANES) {
-            let (position_m, _) = mount_motion(truth, measure.mount.position_m, lane);
-            let in_world = plane.world_axes(field.at(plane.ecef(position_m)));
-            let world_from_mount = world_from_mount(truth, measure.mount, lane);
-            let clean = soft_iron * math::rotate_inverse(world_from_mount, in_world);
-            let mut measured = clean + body::vec3(measure.state, 0, lane);
+        let (mount, lanes) = (*measure.mount, measure.lanes.min(LANES));
+        let (mut points_m, mut fields_t) = ([[0.0; LANES]; 3], [[0.0; LANES]; 3]);
+        measure.simd.run(
+            #[inline(always)]
+            || {
+                for lane in 0..lanes {
+                    let (position_m, _) = mount_motion(truth, mount.position_m, lane);
+                    body::set_vec3(&mut points_m, 0, lane, plane.ecef(position_m));
+                }
+                field.at(&points_m, &mut fields_t, lanes);
+            },
+        );
+        for lane in 0..lanes {
+            let in_world = plane.world_axes(body::vec3(&fields_t, 0, lane));
+            let in_mount = math::rotate_inverse(world_from_mount(truth, &mount, lane), in_world);
+            let mut measured = soft_iron * in_mount + body::vec3(measure.state, 0, lane);
             if self.noise_t > 0.0 {
                 let [x, y, z, _] = stream(measure.streams[lane]).normals(measure.index, 0);
                 measured += self.noise_t * DVec3::new(x, y, z);

@@ -152,8 +152,8 @@ mod tests {
     fn tracks_over_ground_repeat_after_a_sidereal_day() {
         let (first, later) = (Sky::at(0.0, 5.0), Sky::at(86_164.09, 5.0));
         for (a, b) in first.ecef_m.iter().zip(&later.ecef_m) {
-            // the published radius is rounded to 100 m, which is 0.5 s of the period: two of them are some 4 km
-            assert!((*a - *b).length() < 1e5, "{a} {b}");
+            // a real satellite of this radius goes round in 5 s more, as the earth is flattened; of two orbits that is 39 km
+            assert!((*a - *b).length() < 4e4, "{a} {b}");
             assert!((a.length() - RADIUS_M).abs() < 1e-3);
         }
     }

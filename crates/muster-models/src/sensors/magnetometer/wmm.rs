@@ -13,6 +13,7 @@
 //! E. Gill, *Satellite Orbits*, section 3.2.4): no trigonometry, and no singularity at the poles.
 
 use glam::DVec3;
+use muster_core::lanes::Column;
 
 /// Radius of the sphere the coefficients refer to, m.
 const RADIUS_M: f64 = 6_371_200.0;
@@ -126,104 +127,186 @@ const COEFFICIENTS: [(f64, f64, f64, f64); 90] = [
     (-0.7, 0.2, -0.1, -0.1),
 ];
 
+/// Waves `(a/r)ⁿ⁺¹ Pₙₘ(sin φ)` times cos mλ and sin mλ whose sum the field is: m ≤ n ≤ 13, as the gradient of one of
+/// degree n is made of those of degree n + 1.
+const WAVES: usize = (DEGREE + 2) * (DEGREE + 3) / 2;
+
 /// The model on one date.
 #[derive(Debug, Clone)]
 pub struct MagneticField {
-    /// g and h in tesla, for Legendre functions without normalisation.
-    terms: [(f64, f64); 90],
+    /// By m, then by n.
+    waves: [Wave; WAVES],
+}
+
+/// How a wave follows from the two of lower degree, and what it adds to the field.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wave {
+    rise: f64,
+    fall: f64,
+    /// What the cosine adds, T.
+    cos: DVec3,
+    /// What the sine adds, T.
+    sin: DVec3,
 }
 
 impl MagneticField {
     /// The model on a date given as a year and its fraction.
     pub fn new(decimal_year: f64) -> Self {
-        let years = decimal_year - EPOCH_YEAR;
-        let mut terms = [(0.0, 0.0); 90];
+        let terms = terms(decimal_year - EPOCH_YEAR);
+        let term = |n: usize, m: usize| if n >= 1 && m <= n { terms[n][m] } else { (0.0, 0.0) };
+        let mut waves = [Wave::default(); WAVES];
         let mut at = 0;
-        for n in 1..=DEGREE {
-            // √((2 − δ₀ₘ) (n − m)! / (n + m)!), from one m to the next
-            let mut square = 1.0;
-            for m in 0..=n {
-                if m > 0 {
-                    let twice = if m == 1 { 2.0 } else { 1.0 };
-                    square *= twice / ((n + m) * (n - m + 1)) as f64;
-                }
-                let (g, h, g_change, h_change) = COEFFICIENTS[at];
-                let scale_t = 1e-9 * square.sqrt();
-                terms[at] = (scale_t * (g + years * g_change), scale_t * (h + years * h_change));
+        for m in 0..DEGREE + 2 {
+            for n in m..DEGREE + 2 {
+                let wave = &mut waves[at];
                 at += 1;
+                if n > m {
+                    wave.rise = (2 * n - 1) as f64 / (n - m) as f64;
+                    wave.fall = (n + m - 1) as f64 / (n - m) as f64;
+                }
+                // the three terms of one degree less whose gradient has this wave in it (Montenbruck and Gill,
+                // equation 3.33, with the sign of the field)
+                if n == 0 {
+                    continue;
+                }
+                let lower = if m > 0 { term(n - 1, m - 1) } else { (0.0, 0.0) };
+                let lower_weight = if m == 1 { 1.0 } else { 0.5 };
+                let higher = term(n - 1, m + 1);
+                let higher_weight = 0.5 * ((n as f64 - m as f64) * (n as f64 - m as f64 - 1.0));
+                let same = term(n - 1, m);
+                let same_weight = n as f64 - m as f64;
+                wave.cos = DVec3::new(
+                    lower_weight * lower.0 - higher_weight * higher.0,
+                    -lower_weight * lower.1 - higher_weight * higher.1,
+                    same_weight * same.0,
+                );
+                wave.sin = DVec3::new(
+                    lower_weight * lower.1 - higher_weight * higher.1,
+                    lower_weight * lower.0 + higher_weight * higher.0,
+                    same_weight * same.1,
+                );
             }
         }
-        Self { terms }
+        Self { waves }
     }
 
-    /// The field at a point in earth-centred coordinates and in their axes, T.
-    pub fn at(&self, ecef_m: DVec3) -> DVec3 {
-        let waves = Waves::at(ecef_m);
-        let mut gradient = DVec3::ZERO;
-        let mut at = 0;
-        for n in 1..=DEGREE {
-            for m in 0..=n {
-                let (g, h) = self.terms[at];
-                at += 1;
-                let (v, w) = waves.get(n + 1, m + 1);
-                let (same_v, same_w) = waves.get(n + 1, m);
-                gradient.z -= (n - m + 1) as f64 * (g * same_v + h * same_w);
-                if m == 0 {
-                    gradient.x -= g * v;
-                    gradient.y -= g * w;
-                } else {
-                    let factor = ((n - m + 2) * (n - m + 1)) as f64;
-                    let (less_v, less_w) = waves.get(n + 1, m - 1);
-                    gradient.x += 0.5 * (factor * (g * less_v + h * less_w) - (g * v + h * w));
-                    gradient.y += 0.5 * (factor * (h * less_v - g * less_w) + (h * v - g * w));
+    /// The field in tesla at points in earth-centred coordinates and in their axes, of the first `lanes` lanes.
+    #[inline(always)]
+    pub fn at(&self, ecef_m: &[Column; 3], field: &mut [Column; 3], lanes: usize) {
+        let mut run = Run::default();
+        for lane in 0..lanes {
+            let [x, y, z] = [ecef_m[0][lane], ecef_m[1][lane], ecef_m[2][lane]];
+            let square_m2 = x * x + y * y + z * z;
+            let scale = RADIUS_M / square_m2;
+            (run.x[lane], run.y[lane], run.z[lane]) = (x * scale, y * scale, z * scale);
+            run.ratio[lane] = RADIUS_M * scale;
+            run.diagonal[0][lane] = run.ratio[lane].sqrt();
+        }
+        let mut waves = self.waves.iter();
+        for m in 0..DEGREE + 2 {
+            if m > 0 {
+                run.turn((2 * m - 1) as f64, lanes);
+            }
+            run.wave = run.diagonal;
+            run.older = Default::default();
+            for (wave, first) in waves.by_ref().take(DEGREE + 2 - m).zip(0..) {
+                if first > 0 {
+                    run.rise(wave, lanes);
                 }
+                run.add(wave, lanes);
             }
         }
-        -gradient
+        *field = run.field;
     }
 }
 
-/// `(a/r)ⁿ⁺¹ Pₙₘ(sin φ)` times cos mλ and sin mλ.
-struct Waves([[(f64, f64); DEGREE + 2]; DEGREE + 2]);
+/// The lanes of a summation: position over the square of its length, and cosine and sine of the waves at hand.
+#[derive(Default)]
+struct Run {
+    x: Column,
+    y: Column,
+    z: Column,
+    ratio: Column,
+    /// The wave with n = m.
+    diagonal: [Column; 2],
+    wave: [Column; 2],
+    older: [Column; 2],
+    field: [Column; 3],
+}
 
-impl Waves {
-    fn at(ecef_m: DVec3) -> Self {
-        let square_m2 = ecef_m.length_squared();
-        let scaled = ecef_m * (RADIUS_M / square_m2);
-        let ratio = RADIUS_M * RADIUS_M / square_m2;
-        let mut waves = [[(0.0, 0.0); DEGREE + 2]; DEGREE + 2];
-        waves[0][0] = (ratio.sqrt(), 0.0);
-        for m in 0..DEGREE + 2 {
-            if m > 0 {
-                let ((v, w), odd) = (waves[m - 1][m - 1], (2 * m - 1) as f64);
-                waves[m][m] = (odd * (scaled.x * v - scaled.y * w), odd * (scaled.x * w + scaled.y * v));
-            }
-            for n in m + 1..DEGREE + 2 {
-                let rise = (2 * n - 1) as f64 / (n - m) as f64 * scaled.z;
-                let fall = (n + m - 1) as f64 / (n - m) as f64 * ratio;
-                let (v, w) = waves[n - 1][m];
-                let (older_v, older_w) = if n >= m + 2 { waves[n - 2][m] } else { (0.0, 0.0) };
-                waves[n][m] = (rise * v - fall * older_v, rise * w - fall * older_w);
+impl Run {
+    /// From the wave (m − 1, m − 1) to (m, m).
+    #[inline(always)]
+    fn turn(&mut self, odd: f64, lanes: usize) {
+        for lane in 0..lanes {
+            let (cos, sin) = (self.diagonal[0][lane], self.diagonal[1][lane]);
+            self.diagonal[0][lane] = odd * (self.x[lane] * cos - self.y[lane] * sin);
+            self.diagonal[1][lane] = odd * (self.x[lane] * sin + self.y[lane] * cos);
+        }
+    }
+
+    /// From the waves (n − 1, m) and (n − 2, m) to (n, m).
+    #[inline(always)]
+    fn rise(&mut self, wave: &Wave, lanes: usize) {
+        for (new, older) in self.wave.iter_mut().zip(&mut self.older) {
+            for lane in 0..lanes {
+                let value = wave.rise * self.z[lane] * new[lane] - wave.fall * self.ratio[lane] * older[lane];
+                older[lane] = new[lane];
+                new[lane] = value;
             }
         }
-        Self(waves)
     }
 
-    fn get(&self, n: usize, m: usize) -> (f64, f64) {
-        self.0[n][m]
+    #[inline(always)]
+    fn add(&mut self, wave: &Wave, lanes: usize) {
+        let ([x, y, z], [cos, sin]) = (&mut self.field, &self.wave);
+        for lane in 0..lanes {
+            x[lane] += wave.cos.x * cos[lane] + wave.sin.x * sin[lane];
+            y[lane] += wave.cos.y * cos[lane] + wave.sin.y * sin[lane];
+            z[lane] += wave.cos.z * cos[lane] + wave.sin.z * sin[lane];
+        }
     }
+}
+
+/// g and h in tesla some years after the epoch, for Legendre functions without normalisation.
+fn terms(years: f64) -> [[(f64, f64); DEGREE + 1]; DEGREE + 1] {
+    let mut terms = [[(0.0, 0.0); DEGREE + 1]; DEGREE + 1];
+    let mut coefficients = COEFFICIENTS.iter();
+    for (n, row) in terms.iter_mut().enumerate().skip(1) {
+        // √((2 − δ₀ₘ) (n − m)! / (n + m)!), from one m to the next
+        let mut square = 1.0;
+        for (m, (term, (g, h, g_change, h_change))) in row.iter_mut().zip(coefficients.by_ref().take(n + 1)).enumerate()
+        {
+            if m > 0 {
+                let twice = if m == 1 { 2.0 } else { 1.0 };
+                square *= twice / ((n + m) * (n - m + 1)) as f64;
+            }
+            let scale_t = 1e-9 * square.sqrt();
+            *term = (scale_t * (g + years * g_change), scale_t * (h + years * h_change));
+        }
+    }
+    terms
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use muster_core::geodesy::{Geodetic, TangentPlane};
+    use muster_core::lanes::{LANES, body};
+
+    fn at(field: &MagneticField, ecef_m: DVec3) -> DVec3 {
+        let (mut points, mut found) = ([[0.0; LANES]; 3], [[0.0; LANES]; 3]);
+        body::set_vec3(&mut points, 0, 1, ecef_m);
+        body::set_vec3(&mut points, 0, 0, DVec3::X * 7e6);
+        field.at(&points, &mut found, 2);
+        body::vec3(&found, 0, 1)
+    }
 
     /// North, east and down in nT.
     fn field_nt(year: f64, altitude_km: f64, latitude_deg: f64, longitude_deg: f64) -> [f64; 3] {
         let place = Geodetic { latitude_deg, longitude_deg, altitude_m: 1000.0 * altitude_km };
         let plane = TangentPlane::new(&place);
-        let field = plane.world_axes(MagneticField::new(year).at(plane.ecef(DVec3::ZERO))) * 1e9;
+        let field = plane.world_axes(at(&MagneticField::new(year), plane.ecef(DVec3::ZERO))) * 1e9;
         [field.y, field.x, -field.z]
     }
 
@@ -256,7 +339,7 @@ mod tests {
     #[test]
     fn the_field_is_the_same_from_all_sides_of_a_pole() {
         let field = MagneticField::new(2026.0);
-        let at = |x: f64, y: f64| field.at(DVec3::new(x, y, 6_356_752.0));
+        let at = |x: f64, y: f64| at(&field, DVec3::new(x, y, 6_356_752.0));
         for (x, y) in [(1e-3, 0.0), (0.0, 1e-3), (-1e-3, 0.0), (0.0, -1e-3)] {
             assert!((at(x, y) - at(0.0, 0.0)).length() < 1e-12, "{}", at(x, y));
         }

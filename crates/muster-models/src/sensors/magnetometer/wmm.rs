@@ -13,7 +13,7 @@
 //! E. Gill, *Satellite Orbits*, section 3.2.4): no trigonometry, and no singularity at the poles.
 
 use glam::DVec3;
-use muster_core::lanes::Column;
+use muster_core::lanes::{Column, body};
 
 /// Radius of the sphere the coefficients refer to, m.
 const RADIUS_M: f64 = 6_371_200.0;
@@ -195,10 +195,10 @@ impl MagneticField {
     pub fn at(&self, ecef_m: &[Column; 3], field: &mut [Column; 3], lanes: usize) {
         let mut run = Run::default();
         for lane in 0..lanes {
-            let [x, y, z] = [ecef_m[0][lane], ecef_m[1][lane], ecef_m[2][lane]];
-            let square_m2 = x * x + y * y + z * z;
-            let scale = RADIUS_M / square_m2;
-            (run.x[lane], run.y[lane], run.z[lane]) = (x * scale, y * scale, z * scale);
+            let place_m = body::vec3(ecef_m, 0, lane);
+            let scale = RADIUS_M / place_m.length_squared();
+            let scaled = place_m * scale;
+            (run.x[lane], run.y[lane], run.z[lane]) = (scaled.x, scaled.y, scaled.z);
             run.ratio[lane] = RADIUS_M * scale;
             run.diagonal[0][lane] = run.ratio[lane].sqrt();
         }
@@ -292,7 +292,7 @@ fn terms(years: f64) -> [[(f64, f64); DEGREE + 1]; DEGREE + 1] {
 mod tests {
     use super::*;
     use muster_core::geodesy::{Geodetic, TangentPlane};
-    use muster_core::lanes::{LANES, body};
+    use muster_core::lanes::LANES;
 
     fn at(field: &MagneticField, ecef_m: DVec3) -> DVec3 {
         let (mut points, mut found) = ([[0.0; LANES]; 3], [[0.0; LANES]; 3]);

@@ -20,7 +20,7 @@ struct Row {
 
 fn rows() -> Vec<Row> {
     let row = |line: &str| {
-        let n: Vec<f64> = line.split(',').map(|number| number.parse().unwrap()).collect();
+        let n: Vec<f64> = line.split(',').map(|number| number.parse().expect("a number")).collect();
         let place = |at: usize| Geodetic { latitude_deg: n[at], longitude_deg: n[at + 1], altitude_m: n[at + 2] };
         Row {
             place: place(0),

@@ -217,6 +217,6 @@ mod testing {
             stages.map(|(place, (modifier, fields))| Chain::new(*modifier, fields, key + place as u64)).collect();
         let mut through =
             |index: u64| chains.iter_mut().try_fold(measurement.to_vec(), |values, chain| chain.next(&values, index));
-        (0..count).filter_map(|index| through(index)).collect()
+        (0..count).filter_map(&mut through).collect()
     }
 }

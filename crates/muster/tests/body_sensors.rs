@@ -184,8 +184,7 @@ fn listeners_get_the_names_after_all_modifiers_also_when_they_change_at_run_time
     sim.run_for(0.1);
     assert_eq!(*heard.lock().unwrap(), ["s", "latitude_deg longitude_deg altitude_ft"]);
     assert!(number(&sim, "r.s.altitude_ft") > 1600.0);
-    let error =
-        sim.set_modifiers("r", "s", "[{kind: geodetic}, {kind: utm}]").err().expect("no point is left").rendered;
+    let error = sim.set_modifiers("r", "s", "[{kind: geodetic}, {kind: utm}]").expect_err("no point is left").rendered;
     assert!(error.contains("a sensor with fields latitude_deg, longitude_deg, altitude_m"), "{error}");
 }
 

@@ -78,8 +78,8 @@ mod tests {
             }
             assert_eq!(changed[3..], measured[3..]);
         };
-        check(defaults(), [466_696.1015, 5_246_956.1059, 608.5688]);
-        check(Utm { zone: Some(31), hemisphere: Some(Hemisphere::South) }, [919_591.7268, 15_261_861.2951, 608.5688]);
+        check(defaults(), [466_696.101_5, 5_246_956.105_9, 608.5688]);
+        check(Utm { zone: Some(31), hemisphere: Some(Hemisphere::South) }, [919_591.726_8, 15_261_861.295_1, 608.5688]);
         assert_eq!(defaults::<Utm>().fields(fields)[0].name, "utm_m");
     }
 }

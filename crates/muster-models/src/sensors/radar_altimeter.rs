@@ -19,7 +19,7 @@ spec! {
     pub struct RadarAltimeter {
         /// Smallest height it measures.
         range_min_m: f64 = 0.0, in 0.0..=1e6;
-        /// Largest height it measures; 2500 feet by default, as in RTCA DO-155.
+        /// Largest height it measures; 2500 feet by default, as low-range altimeters of aircraft have.
         range_max_m: f64 = 762.0, in 0.0..=1e6;
     }
 }

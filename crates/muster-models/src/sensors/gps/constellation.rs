@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn dilution_is_six_or_less_as_often_as_the_standard_demands() {
-        // performance standard, section 3.2: position dilution of 6 or less, 98 % on average over the globe and a day
+        // the performance standard: position dilution of 6 or less, 98 % on average over the globe and a day
         let views = views();
         let good = views.iter().filter(|view| view.pdop <= 6.0).count() as f64 / views.len() as f64;
         assert!(good >= 0.98, "{good}");

@@ -1,7 +1,7 @@
 //! The magnetic field of the earth by the World Magnetic Model 2025 of NOAA NCEI and the British Geological Survey
 //! (*The US/UK World Magnetic Model for 2025-2030*, doi:10.25923/prbc-s316; coefficients of 13 November 2024, in the
-//! public domain), valid from 2025 to 2030 and from 1 km below to 850 km above the ellipsoid. Its authors give 128 to
-//! 157 nT for the error of a component, most of it from rocks that no model of this degree can hold.
+//! public domain), valid from 2025 to 2030 and from 1 km below to 850 km above the ellipsoid. The field on the spot differs
+//! from it by some 100 nT, most of it from rocks that no model of this degree can hold.
 //!
 //! The field is the gradient of the potential
 //!

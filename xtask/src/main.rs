@@ -3,10 +3,12 @@
 //! - `cargo xtask test`: everything CI checks: format, lints, docs, tidiness, all tests
 //! - `cargo xtask tidy`: layers, map of folders, conformance table, leftovers
 //! - `cargo xtask reference`: docs/reference.md, from the same tables that read scenarios
+//! - `cargo xtask references`: tables of other programs' values, against those programs (needs Python and a network)
 //! - `cargo xtask picture`: the picture in the README, from a run of the demo
 
 mod picture;
 mod reference;
+mod references;
 mod tidy;
 
 use std::path::PathBuf;
@@ -17,9 +19,10 @@ fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         Some("test") => test(),
         Some("tidy") => report(tidy::check(&root())),
+        Some("references") => references::check(&root()),
         Some("reference") => reference::write(&root().join("docs/reference.md")),
         Some("picture") => picture::draw(&root().join("docs/fleet.svg")),
-        _ => Err("found no chore, expected one of test, tidy, reference, picture".to_owned()),
+        _ => Err("found no chore, expected one of test, tidy, reference, references, picture".to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,6 +54,7 @@ fn test() -> Result<(), String> {
         ("tests", &["test", "--workspace"], &[]),
     ];
     report(tidy::check(&root()))?;
+    references::check(&root())?;
     for (name, arguments, variables) in steps {
         let start = Instant::now();
         eprintln!("== {name}: cargo {}", arguments.join(" "));

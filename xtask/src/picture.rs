@@ -31,7 +31,7 @@ pub(crate) fn draw(to: &Path) -> Result<(), String> {
          <rect width='{WIDTH}' height='{HEIGHT}' fill='#10141c'/>\n"
     );
     ground(&mut svg);
-    for obstacle in &sim.world().model().environment.obstacles {
+    for obstacle in sim.world().model().environment.obstacles.iter() {
         solid(&mut svg, obstacle);
     }
     for ((_, kind), path) in robots.iter().zip(&paths) {

@@ -1,13 +1,14 @@
 //! docs/reference.md: every key of a scenario and every kind of component, from the tables that read them.
 
-use muster_core::component::Kind;
+use muster_core::component::{Kind, Sensor};
 use muster_core::lanes::Quantity;
-use muster_core::node::{Node, Problems};
-use muster_core::spec::{Field, Spec};
+use muster_core::node::{Node, Problems, Value};
+use muster_core::spec::{Field, Schema, Spec};
 use muster_models::REGISTRY;
 use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
 use muster_scenario::text::{
-    At, DriverText, ExpectText, MotionText, ObstacleText, RobotText, RunText, ScenarioText, SensorText, WorldText,
+    At, DriverText, ExpectText, FireText, MotionText, ObstacleText, RobotText, RunText, ScenarioText, SensorText,
+    WorldText, ZoneText,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -27,6 +28,11 @@ const HABITS: &str = "
   round clamp`, `pi`; in `expect` also properties by path, `time_s` and `distance(a, b)`.
 - A property is `robot.variable`, `robot.sensor.field`, `robot.driver.status`, with `[index]` for one number of several;
   `muster inspect FILE ROBOT` lists them. Samples of sensors that look at the world are records one after another.
+- Modifiers act in the order written. One that changes units or coordinates renames fields: after `utm`, `position_m` is
+  `utm_m`; after `feet`, `altitude_m` is `altitude_ft`. One that turns axes (`ned`) keeps names.
+- In a modifier `expression`, `set: {\"position_m[2]\": \"value + drift_m\"}` gives a field or one number of it a new value,
+  `state: {drift_m: \"drift_m + 0.1 * noise\"}` is remembered and begins at 0. Expressions know the fields of the sample, the
+  state, and `value`, `time_s`, `period_s`, `index`, `noise` (standard normal), `uniform` (0 to 1).
 - The first sample of a sensor comes one period after the start; what must always hold is judged every `every_ms`.
 - `setpoint_mode`: 0 none, 1 velocity, 2 position, 3 course, 4 direct, 5 attitude, 6 steer_force. `status`: 0 transit, 1 arrived, 2 stopped.
 ";
@@ -42,10 +48,12 @@ pub(crate) fn text() -> String {
         "# Reference\n\nMade by `cargo xtask reference` from the tables that read scenarios. Units are in the names.\n",
     );
     page.push_str(HABITS);
-    let blocks: [(&str, &[Field]); 16] = [
+    let blocks: [(&str, &[Field]); 18] = [
         ("Scenario", ScenarioText::FIELDS),
         ("`world`", WorldText::FIELDS),
         ("`world.obstacles.NAME`", ObstacleText::FIELDS),
+        ("`world.fires.NAME`", FireText::FIELDS),
+        ("`world.zones.NAME`", ZoneText::FIELDS),
         ("`run`", RunText::FIELDS),
         ("A robot", RobotText::FIELDS),
         ("`at`", At::FIELDS),
@@ -81,18 +89,31 @@ fn family<T: ?Sized>(page: &mut String, title: &str, kinds: &[Kind<T>]) {
     }
 }
 
-/// What samples hold, for sensors that can be made without parameters.
+/// What samples hold, for sensors that can be made without parameters, at each of their levels of detail.
 fn samples(page: &mut String) {
     page.push_str("\n### Fields of samples\n\n| sensor | fields |\n|---|---|\n");
     for kind in REGISTRY.sensors {
-        let Some(sensor) = (kind.build)(&Node::default(), "", &[], &mut Problems::default()) else { continue };
-        let field = |field: &Quantity| match field.len {
-            1 => format!("`{}`", field.name),
-            len => format!("`{}` ×{len}", field.name),
-        };
-        let fields: Vec<String> = sensor.fields().iter().map(field).collect();
-        _ = writeln!(page, "| `{}` | {} |", kind.name, fields.join(", "));
+        let level = kind.fields.iter().find(|field| field.name == "level").map(|field| (field.schema)());
+        match level {
+            Some(Schema::Choice(levels)) => levels.iter().for_each(|level| sample(page, kind, Some(level))),
+            _ => sample(page, kind, None),
+        }
     }
+}
+
+fn sample(page: &mut String, kind: &Kind<dyn Sensor>, level: Option<&str>) {
+    let mut node = Node::default();
+    if let Some(level) = level {
+        node.set("level", Node::of(Value::Text(level.to_owned())));
+    }
+    let Some(sensor) = (kind.build)(&node, "", &[], &mut Problems::default()) else { return };
+    let field = |field: &Quantity| match field.len {
+        1 => format!("`{}`", field.name),
+        len => format!("`{}` ×{len}", field.name),
+    };
+    let fields: Vec<String> = sensor.fields().iter().map(field).collect();
+    let level = level.map_or_else(String::new, |level| format!(", `level: {level}`"));
+    _ = writeln!(page, "| `{}`{level} | {} |", kind.name, fields.join(", "));
 }
 
 fn table(page: &mut String, fields: &[Field]) {

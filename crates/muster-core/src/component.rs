@@ -462,6 +462,12 @@ pub trait Modifier: Send + Sync {
         Ok(())
     }
 
+    /// What samples hold after it, given what they held before: a modifier that changes units or coordinates renames
+    /// fields. As many numbers as before, in the same order.
+    fn fields(&self, fields: &[Quantity]) -> Vec<Quantity> {
+        fields.to_vec()
+    }
+
     /// How much later samples become visible.
     fn delay(&self) -> SimTime {
         SimTime::ZERO
@@ -485,6 +491,10 @@ pub struct Sample<'a> {
     pub index: u64,
     /// Time between two samples.
     pub period_s: f64,
+    /// When it was measured.
+    pub stamp: SimTime,
+    /// Gravity, air, origin.
+    pub environment: &'a Environment,
 }
 
 /// Moves the air.

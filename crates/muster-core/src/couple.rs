@@ -9,7 +9,6 @@ use crate::exec::{Executor, Serial};
 use crate::grid::Grid;
 use crate::lanes::body;
 use crate::model::Environment;
-use crate::snapshot::Obstacles;
 use crate::state::State;
 use crate::time::SimTime;
 use glam::DVec3;
@@ -48,7 +47,6 @@ struct Ball {
 /// What stands in the world, and whether all robots count as one island.
 pub(crate) struct Solids<'a> {
     pub(crate) environment: &'a Environment,
-    pub(crate) obstacles: &'a Obstacles,
     pub(crate) one_island: bool,
 }
 
@@ -368,7 +366,7 @@ fn near_obstacles<E: Executor>(state: &mut State, around: &Solids<'_>, executor:
             if !planar {
                 near_planes(&mut chunk.near, lane as u8, (centre_m, reach_m), around);
             }
-            around.obstacles.near(centre_m, reach_m, |obstacle| {
+            around.environment.obstacles.near(centre_m, reach_m, |obstacle| {
                 chunk.near.push((lane as u8, obstacle));
             });
         }
@@ -381,7 +379,7 @@ fn near_obstacles<E: Executor>(state: &mut State, around: &Solids<'_>, executor:
 }
 
 fn near_planes(near: &mut Vec<(u8, u32)>, lane: u8, (centre_m, reach_m): (DVec3, f64), around: &Solids<'_>) {
-    for &plane in &around.obstacles.planes {
+    for &plane in around.environment.obstacles.planes() {
         let pose = &around.environment.obstacles[plane as usize].pose;
         let height = (pose.orientation * DVec3::Z).dot(centre_m - pose.position_m);
         if height <= reach_m {

@@ -244,10 +244,7 @@ impl Tree {
             Self::Truth(value) => Ok(number(*value)),
             Self::Path(path) => (caller.lookup)(path).ok_or_else(|| EvalError::Variable(path.clone())),
             Self::Call(name, arguments) => match function(name) {
-                Some(function) => {
-                    let values: Result<Vec<f64>, EvalError> = arguments.iter().map(|tree| tree.eval(caller)).collect();
-                    Ok((function.value)(&values?))
-                }
+                Some(function) => call_inside(function, arguments, caller),
                 None => call_outside(name, arguments, caller),
             },
             Self::Negative(tree) => Ok(-tree.eval(caller)?),
@@ -310,6 +307,20 @@ impl Operator {
             Self::Remainder => left % right,
         })
     }
+}
+
+/// Calls with few arguments allocate nothing, as expressions may be computed for every sample.
+fn call_inside(function: &Function, arguments: &[Tree], caller: &mut Caller<'_>) -> Result<f64, EvalError> {
+    const FEW: usize = 4;
+    if arguments.len() > FEW {
+        let values: Result<Vec<f64>, EvalError> = arguments.iter().map(|tree| tree.eval(caller)).collect();
+        return Ok((function.value)(&values?));
+    }
+    let mut values = [0.0; FEW];
+    for (value, tree) in values.iter_mut().zip(arguments) {
+        *value = tree.eval(caller)?;
+    }
+    Ok((function.value)(&values[..arguments.len()]))
 }
 
 fn call_outside(name: &str, arguments: &[Tree], caller: &mut Caller<'_>) -> Result<f64, EvalError> {

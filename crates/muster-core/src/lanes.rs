@@ -23,17 +23,53 @@ pub struct Quantity {
     pub name: &'static str,
     /// How many numbers it has.
     pub len: usize,
+    /// What they are in space.
+    pub role: Role,
+    /// False in the axes of REP-103 (world east, north, up; body forward, left, up), true in those of aircraft (north,
+    /// east, down; forward, right, down).
+    pub down: bool,
+}
+
+/// What the numbers of a quantity are in space, for those who turn axes or change coordinates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing that axes change.
+    Plain,
+    /// A point of the world, m.
+    Point,
+    /// A vector in the axes of the world.
+    World,
+    /// A vector in the axes of the body or a mount, as they are or as they were at some time.
+    Body,
+    /// The rotation from the body to the world as a quaternion x, y, z, w.
+    Attitude,
+    /// The rotation from the body to axes it once had, as a quaternion.
+    Turn,
+    /// An angle from the first axis of the world towards the second, rad.
+    Heading,
+    /// An angle or a rate about the second or third axis of the body.
+    Flipped,
 }
 
 impl Quantity {
     /// A quantity of one number.
     pub const fn one(name: &'static str) -> Self {
-        Self { name, len: 1 }
+        Self::many(name, 1)
     }
 
     /// A quantity of several numbers.
     pub const fn many(name: &'static str, len: usize) -> Self {
-        Self { name, len }
+        Self { name, len, role: Role::Plain, down: false }
+    }
+
+    /// The same with a role in space.
+    pub const fn with(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+
+    /// The same under another name.
+    pub const fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
     }
 
     /// How many columns these quantities take together.

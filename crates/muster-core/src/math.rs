@@ -27,7 +27,7 @@ mod rounding;
 mod tests;
 mod trigonometry;
 
-pub use exponential::{exp, exp_m1, ln, pow, tanh};
+pub use exponential::{asinh, atanh, cosh, exp, exp_m1, ln, ln_1p, pow, sinh, tanh};
 pub use rotation::{
     normalize_quat, quat_exp, quat_from_axis_angle, quat_from_rpy, quat_from_yaw, rotate, rotate_inverse,
     rpy_from_quat, yaw_from_quat,

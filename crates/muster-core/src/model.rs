@@ -2,11 +2,13 @@
 //! of and how their columns are laid out; the environment holds gravity, air, origin and obstacles.
 
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
-use crate::contact::{Mobility, Obstacle, Part};
+use crate::contact::{Mobility, Part};
 use crate::joints::{Frame, JointColumns, jointed, reach_m};
 use crate::lanes::{LANES, Quantity, body};
+use crate::obstacles::Obstacles;
 use crate::random;
 use crate::time::{Rate, SimTime};
+use crate::zone::{Fire, Zone};
 use glam::DVec3;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,19 +27,43 @@ pub struct Environment {
     /// How the air moves.
     pub wind: Arc<dyn Wind>,
     /// What stands in the world.
-    pub obstacles: Vec<Obstacle>,
+    pub obstacles: Obstacles,
+    /// The date as a year and its fraction, on which the magnetic field of the earth depends.
+    pub decimal_year: f64,
+    /// What burns.
+    pub fires: Vec<Fire>,
+    /// Parts of space with a meaning.
+    pub zones: Vec<Zone>,
 }
 
-/// Geodetic position of the world's origin (WGS84).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Origin {
-    /// Latitude, degrees north.
-    pub latitude_deg: f64,
-    /// Longitude, degrees east.
-    pub longitude_deg: f64,
-    /// Altitude, m.
-    pub altitude_m: f64,
+impl Environment {
+    /// Nothing but standard gravity and still air, the origin at sea level where the equator meets Greenwich.
+    pub fn empty() -> Self {
+        Self {
+            gravity_mps2: DVec3::new(0.0, 0.0, -9.80665),
+            origin: Origin { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 },
+            sea_level_pressure_pa: 101_325.0,
+            sea_level_temperature_k: 288.15,
+            wind: Arc::new(Calm),
+            obstacles: Obstacles::default(),
+            decimal_year: 2026.0,
+            fires: Vec::new(),
+            zones: Vec::new(),
+        }
+    }
 }
+
+/// Still air.
+pub struct Calm;
+
+impl Wind for Calm {
+    fn mean_mps(&self) -> DVec3 {
+        DVec3::ZERO
+    }
+}
+
+/// Where the world's origin is on the earth.
+pub use crate::geodesy::Geodetic as Origin;
 
 /// A driver in its place on a robot.
 #[derive(Clone)]
@@ -82,6 +108,22 @@ impl SensorSlot {
         self.latency = self.latency - delay(&self.modifiers) + delay(&modifiers);
         self.modifiers = modifiers;
     }
+
+    /// What its samples hold after all modifiers.
+    pub fn fields(&self) -> &[Quantity] {
+        self.modifiers.last().map_or(self.sensor.fields(), |last| &last.fields)
+    }
+
+    /// Every modifier with the fields it gets.
+    pub(crate) fn stages(&self) -> impl Iterator<Item = (&ModifierSlot, &[Quantity])> {
+        let before = std::iter::once(self.sensor.fields()).chain(self.modifiers.iter().map(|slot| &*slot.fields));
+        self.modifiers.iter().zip(before)
+    }
+
+    /// How many numbers its modifiers remember.
+    pub(crate) fn memory(&self) -> usize {
+        self.stages().map(|(slot, fields)| slot.modifier.memory(fields)).sum()
+    }
 }
 
 /// A modifier in its place on a sensor.
@@ -91,6 +133,8 @@ pub struct ModifierSlot {
     pub kind: &'static str,
     /// The modifier.
     pub modifier: Arc<dyn Modifier>,
+    /// What samples hold after it.
+    pub fields: Vec<Quantity>,
 }
 
 /// What robots of one sort are made of.
@@ -330,7 +374,7 @@ fn joint_columns(columns: &mut LayoutBuilder, frames: &[Frame]) -> JointColumns 
 
 fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColumns {
     let name = &slot.name;
-    let fields = slot.sensor.fields();
+    let fields = slot.fields();
     let Sense::Own(feel) = slot.sensor.sense() else {
         let here = (columns.reals, columns.reals);
         return SensorColumns {
@@ -346,8 +390,7 @@ fn sensor_columns(columns: &mut LayoutBuilder, slot: &SensorSlot) -> SensorColum
         };
     };
     let state = columns.real(&format!("{name}.state."), feel.state());
-    let memory: usize = slot.modifiers.iter().map(|slot| slot.modifier.memory(fields)).sum();
-    let memory = columns.reals_named(format!("{name}.modifiers"), memory);
+    let memory = columns.reals_named(format!("{name}.modifiers"), slot.memory());
     let sample = columns.real(&format!("{name}."), fields);
     let ring_len = match slot.latency.ns() {
         0 => 0,

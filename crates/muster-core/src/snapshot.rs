@@ -3,11 +3,8 @@
 
 use crate::grid::Grid;
 use crate::model::Environment;
-use crate::shape::Shape;
 use crate::time::SimTime;
 use glam::{DQuat, DVec3};
-use parry3d_f64::bounding_volume::Aabb;
-use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 use std::sync::Arc;
 
 /// One robot as others see it.
@@ -39,50 +36,20 @@ pub struct Snapshot {
     /// What stands still.
     pub environment: Arc<Environment>,
     grids: Vec<(f64, Grid)>,
-    obstacles: Arc<Obstacles>,
 }
 
 /// Every realm at one instant: robots see those of their own.
 pub(crate) type Frozen = Vec<Snapshot>;
 
-/// Obstacles in a hierarchy of bounds for quick search: all but planes.
-pub(crate) struct Obstacles {
-    hierarchy: Bvh,
-    indices: Vec<u32>,
-    pub(crate) planes: Vec<u32>,
-}
-
-impl Obstacles {
-    pub(crate) fn new(environment: &Environment) -> Self {
-        let bounded = |index: &u32| *environment.obstacles[*index as usize].solid.shape() != Shape::Plane;
-        let (indices, planes): (Vec<u32>, Vec<u32>) = (0..environment.obstacles.len() as u32).partition(bounded);
-        let bounds = |&index: &u32| {
-            let obstacle = &environment.obstacles[index as usize];
-            obstacle.solid.bounds(&obstacle.pose)
-        };
-        let leaves: Vec<Aabb> = indices.iter().map(bounds).collect();
-        Self { hierarchy: Bvh::from_leaves(BvhBuildStrategy::Binned, &leaves), indices, planes }
-    }
-
-    /// Calls `found` with every bounded obstacle whose bounds have a point within `radius_m` of `centre_m`.
-    pub(crate) fn near(&self, centre_m: DVec3, radius_m: f64, mut found: impl FnMut(u32)) {
-        if !self.indices.is_empty() {
-            let around = Aabb::new(centre_m - radius_m, centre_m + radius_m);
-            self.hierarchy.intersect_aabb(&around).for_each(|at| found(self.indices[at as usize]));
-        }
-    }
-}
-
 impl Snapshot {
-    pub(crate) fn new(environment: Arc<Environment>, obstacles: Arc<Obstacles>) -> Self {
-        Self { time: SimTime::ZERO, robots: Vec::new(), environment, grids: Vec::new(), obstacles }
+    pub(crate) fn new(environment: Arc<Environment>) -> Self {
+        Self { time: SimTime::ZERO, robots: Vec::new(), environment, grids: Vec::new() }
     }
 
     /// A world of these robots at the start of time, with the search within these radii (ascending, without repeats)
     /// prepared. For trying out a sensor by itself.
     pub fn of(environment: Arc<Environment>, robots: Vec<Seen>, radii_m: &[f64]) -> Self {
-        let obstacles = Arc::new(Obstacles::new(&environment));
-        let mut snapshot = Self { robots, ..Self::new(environment, obstacles) };
+        let mut snapshot = Self { robots, ..Self::new(environment) };
         snapshot.index(radii_m);
         snapshot
     }
@@ -120,7 +87,8 @@ impl Snapshot {
                 found(index as usize, nearest);
             }
         };
-        self.obstacles.planes.iter().copied().for_each(&mut consider);
-        self.obstacles.near(centre_m, radius_m, &mut consider);
+        let obstacles = &self.environment.obstacles;
+        obstacles.planes().iter().copied().for_each(&mut consider);
+        obstacles.near(centre_m, radius_m, &mut consider);
     }
 }

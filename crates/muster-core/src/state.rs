@@ -148,7 +148,7 @@ impl State {
 
     fn post(&mut self, cohort: &Cohort, robot: u32, sensor: usize, key: u64, capacity: usize) -> u32 {
         let slot = &cohort.blueprint.sensors[sensor];
-        let memory = slot.modifiers.iter().map(|slot| slot.modifier.memory(slot_fields(cohort, sensor))).sum();
+        let memory = slot.memory();
         self.board.add(Entry {
             owner: (robot, sensor as u32),
             alive: true,
@@ -218,7 +218,7 @@ impl State {
             return Some(robot.slots[sensor]);
         }
         let (cohort, key) = (Arc::clone(&robot.cohort), random::combine(seed, robot.key));
-        let capacity = crate::lanes::Quantity::total(slot_fields(&cohort, sensor));
+        let capacity = crate::lanes::Quantity::total(cohort.blueprint.sensors[sensor].fields());
         let slot = self.post(&cohort, number, sensor, key, capacity);
         self.roster.robots[number as usize].as_mut()?.slots[sensor] = slot;
         Some(slot)
@@ -397,7 +397,3 @@ pub(crate) struct Around<'a> {
 
 /// Variables with their values, real or integer.
 type Carried = Vec<(crate::model::Variable, Vec<f64>, Vec<i64>)>;
-
-fn slot_fields(cohort: &Cohort, sensor: usize) -> &'static [crate::lanes::Quantity] {
-    cohort.blueprint.sensors[sensor].sensor.fields()
-}

@@ -16,7 +16,7 @@ use crate::look::{self, LookItem, LookJob};
 use crate::model::{Environment, Model, robot_key};
 use crate::random;
 use crate::simd::Simd;
-use crate::snapshot::{Frozen, Obstacles, Seen, Snapshot};
+use crate::snapshot::{Frozen, Seen, Snapshot};
 use crate::state::{PlaceError, Robot, State};
 use crate::time::{Rate, SimTime, Ticker};
 use std::collections::BTreeSet;
@@ -128,7 +128,6 @@ struct Public {
 pub struct World {
     model: Arc<Model>,
     environment: Arc<Environment>,
-    obstacles: Arc<Obstacles>,
     options: Options,
     state: State,
     coupling: Coupling,
@@ -164,10 +163,8 @@ impl World {
     /// A world at the beginning of its time.
     pub fn new(model: Arc<Model>, options: Options) -> Result<Self, PlaceError> {
         let environment = Arc::new(model.environment.clone());
-        let obstacles = Arc::new(Obstacles::new(&environment));
         let mut world = Self {
             environment,
-            obstacles,
             options,
             state: State::new(options.lanes, &model.seeds),
             coupling: Coupling::default(),
@@ -264,7 +261,7 @@ impl World {
     /// Finds out who could touch whom before `end`.
     fn couple<E: Executor>(&mut self, end: SimTime, executor: &E) {
         let solids =
-            Solids { environment: &self.environment, obstacles: &self.obstacles, one_island: self.options.one_island };
+            Solids { environment: &self.environment, one_island: self.options.one_island };
         self.coupling.renew(&mut self.state, end, &solids, executor);
     }
 
@@ -301,7 +298,7 @@ impl World {
         let mut shared = unshared(&mut self.frozen).unwrap_or_default();
         if let Some(frozen) = Arc::get_mut(&mut shared) {
             let realms = &self.state.roster.realms;
-            let empty = || Snapshot::new(Arc::clone(&self.environment), Arc::clone(&self.obstacles));
+            let empty = || Snapshot::new(Arc::clone(&self.environment));
             frozen.resize_with(realms.len(), empty);
             for (snapshot, realm) in frozen.iter_mut().zip(realms) {
                 snapshot.time = self.state.time;
@@ -320,7 +317,7 @@ impl World {
 
     /// Every robot of every realm as it is now.
     pub fn snapshot(&mut self) -> Arc<Snapshot> {
-        let empty = || Arc::new(Snapshot::new(Arc::clone(&self.environment), Arc::clone(&self.obstacles)));
+        let empty = || Arc::new(Snapshot::new(Arc::clone(&self.environment)));
         let mut shared = unshared(&mut self.snapshots).unwrap_or_else(empty);
         if let Some(snapshot) = Arc::get_mut(&mut shared) {
             snapshot.time = self.state.time;
@@ -357,7 +354,7 @@ impl World {
             entry.panic = attempt(|| {
                 let (sensor, world) = (entry.owner.1 as usize, &frozen[robot.realm as usize]);
                 look::look(&robot.cohort, sensor, world, entry.seen as usize, &mut entry.fresh);
-                post(entry, robot, index, stamp);
+                post(entry, robot, (index, stamp), &world.environment);
             });
             any_panic.fetch_or(entry.panic.is_some(), Ordering::Relaxed);
         });
@@ -469,7 +466,8 @@ impl World {
             let Some(entry) = self.state.board.entries.get_mut(robot.slots[sensor] as usize) else { continue };
             entry.fresh.clear();
             entry.fresh.extend_from_slice(values);
-            if let Some(panic) = attempt(|| post(entry, robot, job.index, job.stamp)) {
+            let (sample, environment) = ((job.index, job.stamp), &self.environment);
+            if let Some(panic) = attempt(|| post(entry, robot, sample, environment)) {
                 self.isolate(item.robot, sensor, &panic);
             }
         }
@@ -737,12 +735,16 @@ fn each_seen(state: &State, mut tell: impl FnMut(usize, u32, Seen)) {
 }
 
 /// Sends a fresh sample through the modifiers and posts it unless it is lost.
-fn post(entry: &mut crate::board::Entry, robot: &Robot, index: u64, stamp: SimTime) {
+fn post(
+    entry: &mut crate::board::Entry,
+    robot: &Robot,
+    (index, stamp): (u64, SimTime),
+    environment: &crate::model::Environment,
+) {
     let slot = &robot.cohort.blueprint.sensors[entry.owner.1 as usize];
-    let fields = slot.sensor.fields();
     let mut first = 0;
     let mut kept = true;
-    for (number, modifier) in slot.modifiers.iter().enumerate() {
+    for (number, (modifier, fields)) in slot.stages().enumerate() {
         let count = modifier.modifier.memory(fields);
         kept &= modifier.modifier.modify(&mut Sample {
             values: &mut entry.fresh,
@@ -751,6 +753,8 @@ fn post(entry: &mut crate::board::Entry, robot: &Robot, index: u64, stamp: SimTi
             stream: random::combine(entry.stream, number as u64 + 1),
             index,
             period_s: slot.rate.period_s(),
+            stamp,
+            environment,
         });
         first += count;
     }

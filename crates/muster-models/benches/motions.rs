@@ -4,13 +4,11 @@
 use glam::{DQuat, DVec3};
 use muster_core::component::{Blow, Kind, Motion, Tick};
 use muster_core::lanes::{Column, LANES, Quantity, body, setpoint};
-use muster_core::model::{Environment, Origin};
+use muster_core::model::Environment;
 use muster_core::node::{Node, Problems};
 use muster_core::simd::Simd;
 use muster_models::motions::MOTIONS;
-use muster_models::winds::constant::Constant;
 use muster_models::winds::dryden;
-use std::sync::Arc;
 use std::time::Instant;
 
 const CHUNKS: usize = 625;
@@ -56,14 +54,7 @@ fn gust_ns(simd: Simd) -> f64 {
 fn cost_ns(kind: &Kind<dyn Motion>, simd: Simd) -> f64 {
     let mut problems = Problems::default();
     let Some(motion) = (kind.build)(&Node::default(), kind.name, &[], &mut problems) else { return f64::NAN };
-    let environment = Environment {
-        gravity_mps2: DVec3::new(0.0, 0.0, -9.80665),
-        origin: Origin { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 },
-        sea_level_pressure_pa: 101_325.0,
-        sea_level_temperature_k: 288.15,
-        wind: Arc::new(Constant::CALM),
-        obstacles: Vec::new(),
-    };
+    let environment = Environment::empty();
     let tick = Tick::alone(0.002, &environment, simd);
     let mut chunks: Vec<Vec<Column>> = (0..CHUNKS).map(|_| chunk(motion.as_ref())).collect();
     typical_ns(|_| {

@@ -3,12 +3,24 @@
 //! Modifiers act in the order written, so noise before saturation stays within the range and noise after it does not.
 //! With none, samples arrive as the sensor made them. Random numbers come from the modifier's own stream at the number
 //! of the sample.
+//!
+//! A modifier that changes units or coordinates renames the fields it changes (`position_m` becomes `utm_m`, `altitude_m`
+//! becomes `altitude_ft`): under the new names they are read by path, listened to and modified further. One that turns
+//! axes does not, as names do not tell axes. Drivers of the robot read the numbers of a sample by their places and know
+//! nothing of names; what a driver reads should stay as the sensor made it, but for errors.
 
 pub mod delay;
 pub mod dropout;
+pub mod ecef;
+pub mod expression;
+pub mod feet;
 pub mod gaussian_noise;
+pub mod geodetic;
+pub mod ned;
+mod place;
 pub mod quantisation;
 pub mod saturation;
+pub mod utm;
 
 use muster_core::component::{Kind, Modifier};
 use muster_core::lanes::Quantity;
@@ -18,8 +30,19 @@ use muster_core::spec::Spec;
 use std::sync::Arc;
 
 /// Every built-in modifier. Adding one is a file and a row.
-pub const MODIFIERS: &[Kind<dyn Modifier>] =
-    &[delay::KIND, dropout::KIND, gaussian_noise::KIND, quantisation::KIND, saturation::KIND];
+pub const MODIFIERS: &[Kind<dyn Modifier>] = &[
+    delay::KIND,
+    dropout::KIND,
+    ecef::KIND,
+    expression::KIND,
+    feet::KIND,
+    gaussian_noise::KIND,
+    geodetic::KIND,
+    ned::KIND,
+    quantisation::KIND,
+    saturation::KIND,
+    utm::KIND,
+];
 
 /// The field that is a quaternion: not four numbers of their own.
 const ORIENTATION: &str = "orientation";
@@ -68,10 +91,7 @@ fn for_each_field(values: &mut [f64], fields: &[Quantity], mut change: impl FnMu
 fn check_fields(names: &[String], fields: &[Quantity]) -> Result<(), String> {
     match names.iter().find(|&name| fields.iter().all(|field| field.name != name)) {
         None => Ok(()),
-        Some(unknown) => {
-            let valid: Vec<&str> = fields.iter().map(|field| field.name).collect();
-            Err(format!("found field {unknown:?}, expected one of {}", valid.join(", ")))
-        }
+        Some(unknown) => Err(format!("a field {unknown:?}")),
     }
 }
 
@@ -99,18 +119,76 @@ mod tests {
         let names = |name: &str| vec![name.to_owned()];
         assert_eq!(check_fields(&names("time_s"), &fields), Ok(()));
         let problem = check_fields(&names("times_s"), &fields);
-        assert_eq!(problem, Err("found field \"times_s\", expected one of accel_mps2, time_s".to_owned()));
+        assert_eq!(problem, Err("a field \"times_s\"".to_owned()));
     }
 }
 
 #[cfg(test)]
 mod testing {
     use super::*;
-    use muster_core::component::Sample;
+    use crate::sensors::testing::environment;
+    use muster_core::component::{Sample, Sensor};
+    use muster_core::geodesy::Geodetic;
+    use muster_core::model::Environment;
+    use muster_core::time::SimTime;
 
     /// The specification with every field at its default.
     pub(super) fn defaults<S: Spec>() -> S {
         <S as Spec>::read(&Node::default(), "", &[], &mut Problems::default()).expect("every field has a default")
+    }
+
+    /// The sensor of a kind with every field at its default.
+    pub(super) fn sensor(kind: &Kind<dyn Sensor>) -> Arc<dyn Sensor> {
+        (kind.build)(&Node::default(), "", &[], &mut Problems::default()).expect("every field has a default")
+    }
+
+    /// A modifier and its memory.
+    pub(super) struct Chain<'a> {
+        modifier: &'a dyn Modifier,
+        fields: &'a [Quantity],
+        memory: Vec<f64>,
+        environment: Environment,
+        stream: u64,
+    }
+
+    impl<'a> Chain<'a> {
+        pub(super) fn new(modifier: &'a dyn Modifier, fields: &'a [Quantity], stream: u64) -> Self {
+            let memory = vec![0.0; modifier.memory(fields)];
+            Self { modifier, fields, memory, environment: environment(), stream }
+        }
+
+        /// A sample after the modifier, unless it is lost.
+        fn next(&mut self, measurement: &[f64], index: u64) -> Option<Vec<f64>> {
+            let mut values = measurement.to_vec();
+            let arrives = self.modifier.modify(&mut Sample {
+                values: &mut values,
+                fields: self.fields,
+                memory: &mut self.memory,
+                stream: self.stream,
+                index,
+                period_s: 0.01,
+                stamp: SimTime::from_s(0.01 * index as f64),
+                environment: &self.environment,
+            });
+            arrives.then_some(values)
+        }
+
+        /// The last of `count` samples of the same measurement.
+        pub(super) fn run(&mut self, measurement: &[f64], count: u64) -> Vec<f64> {
+            (0..count).filter_map(|index| self.next(measurement, index)).last().expect("a sample")
+        }
+    }
+
+    /// One sample after a modifier in a world with this origin.
+    pub(super) fn run_at(
+        modifier: &dyn Modifier,
+        origin: Geodetic,
+        fields: &[Quantity],
+        measurement: &[f64],
+    ) -> Vec<f64> {
+        let mut chain = Chain::new(modifier, fields, 5);
+        chain.environment.origin = origin;
+        chain.run(measurement, 1)
     }
 
     /// `count` samples of the same measurement after these modifiers; lost ones are left out.
@@ -130,20 +208,15 @@ mod testing {
         count: u64,
         key: u64,
     ) -> Vec<Vec<f64>> {
-        let through = |index: u64| {
-            let mut values = measurement.to_vec();
-            let arrives = modifiers.iter().enumerate().all(|(place, modifier)| {
-                modifier.modify(&mut Sample {
-                    values: &mut values,
-                    fields,
-                    memory: &mut vec![0.0; modifier.memory(fields)],
-                    stream: key + place as u64,
-                    index,
-                    period_s: 0.01,
-                })
-            });
-            arrives.then_some(values)
-        };
-        (0..count).filter_map(through).collect()
+        let mut stages = vec![fields.to_vec()];
+        for modifier in modifiers {
+            stages.push(modifier.fields(stages.last().expect("the first")));
+        }
+        let stages = modifiers.iter().zip(&stages).enumerate();
+        let mut chains: Vec<Chain<'_>> =
+            stages.map(|(place, (modifier, fields))| Chain::new(*modifier, fields, key + place as u64)).collect();
+        let mut through =
+            |index: u64| chains.iter_mut().try_fold(measurement.to_vec(), |values, chain| chain.next(&values, index));
+        (0..count).filter_map(&mut through).collect()
     }
 }

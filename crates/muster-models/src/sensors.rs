@@ -6,20 +6,28 @@
 //!
 //! Random numbers come from the sensor's stream at the number of the sample, so they do not depend on what else runs.
 
+pub mod accelerometer;
 pub mod airspeed;
+pub mod attitude;
 pub mod barometer;
+pub mod battery;
 pub mod clock;
 pub mod gps;
+pub mod gyroscope;
 pub mod imu;
+pub mod magnetometer;
 pub mod neighbours;
 pub mod odometry;
+pub mod radar_altimeter;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
+pub mod thermometer;
 pub mod truth;
+pub mod velocity;
 pub mod world_state;
 
-use glam::DVec3;
-use muster_core::component::{Kind, Sensor};
+use glam::{DQuat, DVec3};
+use muster_core::component::{Kind, Pose, Sensor};
 use muster_core::lanes::{Column, body};
 use muster_core::math;
 use muster_core::model::Environment;
@@ -30,14 +38,22 @@ use std::sync::Arc;
 
 /// Every built-in sensor. Adding one is a file and a row.
 pub const SENSORS: &[Kind<dyn Sensor>] = &[
+    accelerometer::KIND,
     airspeed::KIND,
+    attitude::KIND,
     barometer::KIND,
+    battery::KIND,
     clock::KIND,
     gps::KIND,
+    gyroscope::KIND,
     imu::KIND,
+    magnetometer::KIND,
     neighbours::KIND,
     odometry::KIND,
+    radar_altimeter::KIND,
+    thermometer::KIND,
     truth::KIND,
+    velocity::KIND,
     world_state::KIND,
 ];
 
@@ -67,6 +83,12 @@ fn mount_motion(truth: &[Column; body::COLUMNS], arm: DVec3, lane: usize) -> (DV
         body::vec3(truth, body::POSITION, lane) + math::rotate(world_from_body, arm),
         body::vec3(truth, body::VELOCITY, lane) + math::rotate(world_from_body, turn.cross(arm)),
     )
+}
+
+/// The orientation of a mount in the world. Not normalised: the product with the identity keeps every bit.
+#[inline(always)]
+fn world_from_mount(truth: &[Column], mount: &Pose, lane: usize) -> DQuat {
+    body::orientation(truth, lane) * mount.orientation
 }
 
 /// A first-order Gauss–Markov process: a normal number that forgets itself with a time constant,
@@ -113,6 +135,12 @@ impl Air {
     #[inline(always)]
     fn ratio(self, altitude_m: f64) -> f64 {
         math::max(1.0 - LAPSE_KPM * altitude_m / self.temperature_k, 0.1)
+    }
+
+    /// Temperature.
+    #[inline(always)]
+    fn temperature_k(self, altitude_m: f64) -> f64 {
+        self.temperature_k * self.ratio(altitude_m)
     }
 
     #[inline(always)]

@@ -9,6 +9,7 @@ use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers};
 use crate::template::{Scope, expand};
 use crate::text::{
     AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, That, WorldText,
+    ZoneText,
 };
 use glam::DVec3;
 use muster_core::component::{Pose, Registry, Wind};
@@ -16,12 +17,14 @@ use muster_core::contact::{Obstacle, Surface};
 use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
 use muster_core::math;
-use muster_core::model::{Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement};
+use muster_core::model::{Calm, Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement};
 use muster_core::node::{Node, Place, Problem, Problems, Value};
+use muster_core::obstacles::Obstacles;
 use muster_core::random;
 use muster_core::shape::{Shape, Solid};
 use muster_core::spec::{Parameter, Spec};
 use muster_core::time::SimTime;
+use muster_core::zone::{Fire, Zone, ZoneShape};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -279,8 +282,7 @@ fn environment(
         obstacles.extend(Solid::new(Shape::Plane).map(|solid| Obstacle::new("ground", solid, Pose::IDENTITY)));
     }
     for (name, text) in &world.obstacles.0 {
-        let place = node.get("world").and_then(|world| world.get("obstacles")).and_then(|all| all.get(name));
-        let place = place.map_or(Place::default(), |node| node.place);
+        let place = place_in_world(node, "obstacles", name);
         match obstacle_solid(text) {
             Ok(solid) => obstacles.push(Obstacle {
                 name: name.clone(),
@@ -303,8 +305,61 @@ fn environment(
         sea_level_pressure_pa: world.sea_level_pressure_pa,
         sea_level_temperature_k: world.sea_level_temperature_c + 273.15,
         wind: wind(world, registry, problems).unwrap_or_else(|| Arc::new(Calm)),
-        obstacles,
+        obstacles: Obstacles::new(obstacles),
+        decimal_year: world.decimal_year,
+        fires: world
+            .fires
+            .0
+            .iter()
+            .map(|(name, text)| Fire {
+                name: name.clone(),
+                position_m: DVec3::from(text.xyz_m),
+                temperature_k: text.temperature_k,
+                extent_m: text.extent_m,
+            })
+            .collect(),
+        zones: zones(world, node, problems),
     }
+}
+
+/// Where something of the world is written.
+fn place_in_world(node: &Node, list: &str, name: &str) -> Place {
+    let found = node.get("world").and_then(|world| world.get(list)).and_then(|all| all.get(name));
+    found.map_or(Place::default(), |node| node.place)
+}
+
+fn zones(world: &WorldText, node: &Node, problems: &mut Problems) -> Vec<Zone> {
+    let mut zones = Vec::new();
+    for (name, text) in &world.zones.0 {
+        match zone_shapes(text).as_slice() {
+            [shape] => zones.push(Zone {
+                name: name.clone(),
+                shape: *shape,
+                pose: at_pose(&text.at),
+                purposes: text.purposes.clone(),
+            }),
+            shapes => {
+                let found = format!("{} shapes", shapes.len());
+                let expected = "exactly one of box_size_m, sphere_radius_m, cylinder_radius_m with cylinder_height_m";
+                problems.error(place_in_world(node, "zones", name), &format!("world.zones.{name}"), found, expected);
+            }
+        }
+    }
+    zones
+}
+
+/// Every shape that is written; none if a cylinder is written by half.
+fn zone_shapes(text: &ZoneText) -> Vec<ZoneShape> {
+    if text.cylinder_radius_m.is_some() != text.cylinder_height_m.is_some() {
+        return Vec::new();
+    }
+    let cylinder = text.cylinder_radius_m.zip(text.cylinder_height_m);
+    let shapes = [
+        text.box_size_m.map(|size| ZoneShape::Box { half_m: DVec3::from(size) * 0.5 }),
+        text.sphere_radius_m.map(|radius_m| ZoneShape::Sphere { radius_m }),
+        cylinder.map(|(radius_m, height_m)| ZoneShape::Cylinder { radius_m, half_height_m: height_m * 0.5 }),
+    ];
+    shapes.into_iter().flatten().collect()
 }
 
 fn obstacle_solid(text: &ObstacleText) -> Result<Solid, (String, String)> {
@@ -316,15 +371,6 @@ fn obstacle_solid(text: &ObstacleText) -> Result<Solid, (String, String)> {
         (Some(shape), 0) => shape.and_then(Solid::new).map_err(|found| (found, "a shape".to_owned())),
         (None, _) => Err(("no shape".to_owned(), format!("one of {words}"))),
         (_, more) => Err((format!("{} shapes", more + 1), format!("exactly one of {words}"))),
-    }
-}
-
-/// Still air.
-struct Calm;
-
-impl Wind for Calm {
-    fn mean_mps(&self) -> DVec3 {
-        DVec3::ZERO
     }
 }
 

@@ -445,6 +445,7 @@ pub(crate) fn make_modifiers(
     (place, path): (Place, &str),
     problems: &mut Problems,
 ) -> Option<Vec<ModifierSlot>> {
+    let mut fields = fields.to_vec();
     let made: Vec<Option<ModifierSlot>> = blocks
         .iter()
         .enumerate()
@@ -452,12 +453,15 @@ pub(crate) fn make_modifiers(
             let path = format!("{path}.modifiers[{at}]");
             let (kind, made) = make(kinds, "a modifier", &block.0, &path, &["kind"], problems)?;
             let modifier = made?;
-            if let Err(expected) = modifier.check(fields) {
+            if let Err(expected) = modifier.check(&fields) {
                 let place = if block.0.place.line > 0 { block.0.place } else { place };
-                problems.error(place, &path, "a field this sensor does not have", expected);
+                let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+                problems.error(place, &path, format!("a sensor with fields {}", names.join(", ")), expected);
                 return None;
             }
-            Some(ModifierSlot { kind: kind.name, modifier })
+            // the next one gets what this one makes of them
+            fields = modifier.fields(&fields);
+            Some(ModifierSlot { kind: kind.name, modifier, fields: fields.clone() })
         })
         .collect();
     made.into_iter().collect()

@@ -65,6 +65,36 @@ outlined! {
     }
 }
 
+spec! {
+    /// Something that burns: it warms thermometers nearby.
+    pub struct FireText {
+        /// Its centre.
+        xyz_m: [f64; 3] = [0.0; 3];
+        /// How much hotter than the air around it is at its edge, in kelvin.
+        temperature_k: f64 = 200.0, in 0.0..=5000.0;
+        /// Radius within which it burns.
+        extent_m: f64 = 0.0, in 0.0..=1e6;
+    }
+}
+
+spec! {
+    /// A part of space with a meaning: a box, a ball or an upright cylinder; nothing solid.
+    pub struct ZoneText {
+        /// A box: its length, width and height.
+        box_size_m: Option<[f64; 3]>, in 0.0..=1e9;
+        /// A ball: its radius.
+        sphere_radius_m: Option<f64>, in 0.0..=1e9;
+        /// A cylinder: its radius; needs `cylinder_height_m`.
+        cylinder_radius_m: Option<f64>, in 0.0..=1e9;
+        /// A cylinder: its height.
+        cylinder_height_m: Option<f64>, in 0.0..=1e9;
+        /// Where its centre is.
+        at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
+        /// What it is for; batteries look for `charging`.
+        purposes: Vec<String> = Vec::new();
+    }
+}
+
 /// A map whose keys the user chooses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named<T>(pub Vec<(String, T)>);
@@ -124,6 +154,12 @@ spec! {
         ground: bool = true;
         /// What stands in the world, by name.
         obstacles: Named<ObstacleText> = Named::default();
+        /// The date as a year and its fraction, for the magnetic field of the earth.
+        decimal_year: f64 = 2026.0, in 2025..=2030;
+        /// What burns, by name.
+        fires: Named<FireText> = Named::default();
+        /// Parts of space with a meaning, by name.
+        zones: Named<ZoneText> = Named::default();
     }
 }
 

@@ -92,7 +92,7 @@ pub struct RobotNames {
     /// The robot's address: its name, with `@realm` if there are several realms.
     pub name: String,
     /// Its sensors and what their samples hold.
-    pub sensors: Vec<(String, &'static [Quantity])>,
+    pub sensors: Vec<(String, Vec<Quantity>)>,
 }
 
 /// A sink and what it asked for.
@@ -255,7 +255,7 @@ impl Messenger {
 fn directory(world: &World) -> Directory {
     let robots = world.roster().map(|(number, robot)| {
         let sensors = robot.cohort.blueprint.sensors.iter();
-        let sensors = sensors.map(|slot| (slot.name.clone(), slot.sensor.fields())).collect();
+        let sensors = sensors.map(|slot| (slot.name.clone(), slot.fields().to_vec())).collect();
         (number, RobotNames { name: robot.address(), sensors })
     });
     Directory { robots: robots.collect() }

@@ -3,7 +3,7 @@
 use super::{Lanes, Spoken, Surroundings, attempt};
 use crate::component::{Measure, Sample, Sense};
 use crate::lanes::{Column, LANES};
-use crate::model::Cohort;
+use crate::model::{Cohort, Environment};
 use crate::random;
 use crate::time::SimTime;
 
@@ -29,7 +29,7 @@ impl Lanes {
                 false => feel.measure(&mut self.measure(cohort, index, sample, &mut fresh, around)),
             });
             match panic {
-                None => self.keep_sample(cohort, index, sample, &mut fresh),
+                None => self.keep_sample(cohort, (index, sample), &mut fresh, around.environment),
                 Some(panic) => {
                     self.sensors[index].broken = true;
                     self.isolate_all(cohort, now, &format!("sensor {:?} {panic}", slot.name));
@@ -103,7 +103,13 @@ impl Lanes {
     }
 
     /// Sends a fresh sample through the modifiers and makes it visible, now or after its latency.
-    fn keep_sample(&mut self, cohort: &Cohort, index: usize, sample: u64, fresh: &mut [Column]) {
+    fn keep_sample(
+        &mut self,
+        cohort: &Cohort,
+        (index, sample): (usize, u64),
+        fresh: &mut [Column],
+        environment: &Environment,
+    ) {
         let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         let len = columns.sample.1 - columns.sample.0;
         let mut lost = 0_u32;
@@ -111,7 +117,8 @@ impl Lanes {
             for lane in 0..self.len {
                 let mut kept = false;
                 let well = self.isolated & (1 << lane) == 0;
-                if well && let Some(panic) = attempt(|| kept = self.modify(cohort, index, sample, fresh, lane)) {
+                let modified = || kept = self.modify(cohort, (index, sample), fresh, lane, environment);
+                if well && let Some(panic) = attempt(modified) {
                     self.isolate(cohort, lane, self.now, format!("a modifier of sensor {:?} {panic}", slot.name));
                 }
                 lost |= u32::from(!kept) << lane;
@@ -144,15 +151,22 @@ impl Lanes {
         }
     }
 
-    fn modify(&mut self, cohort: &Cohort, index: usize, sample: u64, fresh: &mut [Column], lane: usize) -> bool {
+    fn modify(
+        &mut self,
+        cohort: &Cohort,
+        (index, sample): (usize, u64),
+        fresh: &mut [Column],
+        lane: usize,
+        environment: &Environment,
+    ) -> bool {
         let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
-        let (fields, len) = (slot.sensor.fields(), columns.sample.1 - columns.sample.0);
+        let len = columns.sample.1 - columns.sample.0;
         for (value, column) in self.values.iter_mut().zip(fresh.iter()) {
             *value = column[lane];
         }
         let mut kept = true;
         let mut first = columns.memory.0;
-        for (number, modifier) in slot.modifiers.iter().enumerate() {
+        for (number, (modifier, fields)) in slot.stages().enumerate() {
             let count = modifier.modifier.memory(fields);
             let mut memory: smallmem::Memory = smallmem::load(&self.real[first..first + count], lane);
             kept &= modifier.modifier.modify(&mut Sample {
@@ -162,6 +176,8 @@ impl Lanes {
                 stream: random::combine(self.sensor_streams[index][lane], number as u64 + 1),
                 index: sample,
                 period_s: slot.rate.period_s(),
+                stamp: self.now,
+                environment,
             });
             smallmem::store(&mut self.real[first..first + count], lane, &memory);
             first += count;

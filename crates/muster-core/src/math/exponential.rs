@@ -125,3 +125,53 @@ pub fn tanh(x: f64) -> f64 {
     let grown = exp_m1(2.0 * size);
     (grown / (grown + 2.0)).copysign(x)
 }
+
+/// `ln(1 + x)`, within 3 ulp also near zero; -∞ at -1, NaN below, keeps the sign of zero.
+///
+/// The rounding of `1 + x` is undone by the factor `x / ((1 + x) - 1)` (W. Kahan; see Higham, *Accuracy and Stability of
+/// Numerical Algorithms*, section 1.14.1).
+#[inline(always)]
+pub fn ln_1p(x: f64) -> f64 {
+    let sum = 1.0 + x;
+    let kept = sum - 1.0;
+    let quotient = x / if kept == 0.0 { 1.0 } else { kept };
+    let value = ln(sum) * quotient;
+    let value = if kept == 0.0 { x } else { value };
+    if x == f64::INFINITY { x } else { value }
+}
+
+/// Hyperbolic sine, within 4 ulp; keeps the sign of zero, infinite above 710.4.
+#[inline(always)]
+pub fn sinh(x: f64) -> f64 {
+    let size = x.abs();
+    let grown = exp_m1(size);
+    let near = 0.5 * (grown + grown / (grown + 1.0));
+    // beyond, e^-x is lost anyway, and half of e^x may be in range where e^x is not
+    let half = exp(0.5 * size);
+    let far = 0.5 * half * half;
+    (if size < 22.0 { near } else { far }).copysign(x)
+}
+
+/// Hyperbolic cosine, within 2 ulp below 22 and 4 beyond; infinite above 710.4.
+#[inline(always)]
+pub fn cosh(x: f64) -> f64 {
+    let size = x.abs();
+    let grown = exp(size);
+    let half = exp(0.5 * size);
+    if size < 22.0 { 0.5 * (grown + 1.0 / grown) } else { 0.5 * half * half }
+}
+
+/// Inverse of [`sinh`], within 4 ulp for |x| < 10¹⁵⁰; keeps the sign of zero.
+#[inline(always)]
+pub fn asinh(x: f64) -> f64 {
+    let size = x.abs();
+    let square = size * size;
+    ln_1p(size + square / (1.0 + (1.0 + square).sqrt())).copysign(x)
+}
+
+/// Inverse of [`tanh`], within 4 ulp; infinite at ±1, NaN beyond, keeps the sign of zero.
+#[inline(always)]
+pub fn atanh(x: f64) -> f64 {
+    let size = x.abs();
+    (0.5 * ln_1p(2.0 * size / (1.0 - size))).copysign(x)
+}

@@ -152,6 +152,27 @@ fn exponential_and_logarithm_are_within_their_bounds() {
 }
 
 #[test]
+fn hyperbolic_functions_are_within_their_bounds() {
+    check("ln_1p", 3.0, ln_1p, f64::ln_1p, |s| s.even(-0.99, 3.0));
+    check("ln_1p", 3.0, ln_1p, f64::ln_1p, |s| s.magnitude(1e-300, 1e300).abs());
+    check("sinh", 4.0, sinh, f64::sinh, |s| s.even(-5.0, 5.0));
+    check("sinh", 4.0, sinh, f64::sinh, |s| s.magnitude(1e-300, 700.0));
+    check("cosh", 2.0, cosh, f64::cosh, |s| s.even(-21.0, 21.0));
+    check("cosh", 4.0, cosh, f64::cosh, |s| s.even(-700.0, 700.0));
+    check("asinh", 4.0, asinh, f64::asinh, |s| s.magnitude(1e-300, 1e150));
+    // the standard library's loses its digits near -1
+    let odd = |x: f64| x.abs().atanh().copysign(x);
+    check("atanh", 4.0, atanh, odd, |s| s.even(-1.0, 1.0));
+    check("atanh", 4.0, atanh, odd, |s| s.magnitude(1e-300, 1.0));
+    for f in [ln_1p, sinh, asinh, atanh] {
+        assert!(f(-0.0) == 0.0 && f(-0.0).is_sign_negative());
+    }
+    assert_eq!((ln_1p(-1.0), atanh(1.0), cosh(0.0)), (f64::NEG_INFINITY, f64::INFINITY, 1.0));
+    assert_eq!((sinh(-800.0), cosh(800.0), ln_1p(f64::INFINITY)), (f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY));
+    assert!(ln_1p(-1.1).is_nan() && atanh(1.1).is_nan());
+}
+
+#[test]
 fn special_values_of_trigonometry() {
     let same = |found: f64, expected: f64| {
         assert!(found.to_bits() == expected.to_bits(), "found {found:?}, expected {expected:?}");
@@ -277,7 +298,7 @@ fn gimbal_lock_keeps_the_rotation() {
 type Function = fn(f64) -> f64;
 
 /// The functions of one argument.
-const FUNCTIONS: [(&str, Function); 19] = [
+const FUNCTIONS: [(&str, Function); 24] = [
     ("sin", sin),
     ("cos", cos),
     ("sin of turns", |x| sin_cos_turns(x).0),
@@ -289,7 +310,12 @@ const FUNCTIONS: [(&str, Function); 19] = [
     ("exp", exp),
     ("exp_m1", exp_m1),
     ("ln", ln),
+    ("ln_1p", ln_1p),
+    ("sinh", sinh),
+    ("cosh", cosh),
     ("tanh", tanh),
+    ("asinh", asinh),
+    ("atanh", atanh),
     ("wrap_angle", wrap_angle),
     ("round_nearest", round_nearest),
     ("floor", floor),
@@ -314,8 +340,9 @@ macro_rules! columns {
 }
 
 #[inline(always)]
-fn all_functions(x: &[f64; 16]) -> [[f64; 16]; 22] {
-    columns!(x; sin, cos, tan, sinc, atan, asin, acos, exp, exp_m1, ln, tanh, wrap_angle, round_nearest, floor,
+fn all_functions(x: &[f64; 16]) -> [[f64; 16]; 27] {
+    columns!(x; sin, cos, tan, sinc, atan, asin, acos, exp, exp_m1, ln, ln_1p, sinh, cosh, tanh, asinh, atanh,
+        wrap_angle, round_nearest, floor,
         |x| pow(x, 5.2559), |x| atan2(x, 0.7), |x| atan2(0.7, x), |x| hypot2(x, 3.0), |x| clamp(x, -1.0, 2.0),
         |x| min(x, 1.0) + max(2.0, x), |x| sin_cos_turns(x).0, |x| sin_cos_turns(x).1)
 }

@@ -47,7 +47,11 @@ impl GaussianNoise {
 
 impl Modifier for GaussianNoise {
     fn check(&self, fields: &[Quantity]) -> Result<(), String> {
-        check_fields(&self.fields, fields)
+        check_fields(&self.fields, fields)?;
+        let wanted = [(self.position_std_m, POSITION), (self.rotation_std_rad, ORIENTATION)];
+        let names: Vec<String> =
+            wanted.iter().filter(|(std, _)| *std > 0.0).map(|(_, name)| (*name).to_owned()).collect();
+        check_fields(&names, fields)
     }
 
     fn modify(&self, sample: &mut Sample<'_>) -> bool {
@@ -153,6 +157,13 @@ mod tests {
             assert_eq!((sample[0], sample[2]), (8.0, 9.0), "names have no noise");
             assert_ne!(sample[1], sample[3]);
         }
+    }
+
+    #[test]
+    fn noise_of_a_field_the_sensor_lacks_is_told() {
+        let noise = GaussianNoise { rotation_std_rad: 0.1, ..defaults() };
+        assert_eq!(noise.check(POSE), Ok(()));
+        assert_eq!(noise.check(&POSE[..1]), Err("a field \"orientation\"".to_owned()));
     }
 
     #[test]

@@ -110,7 +110,7 @@ mod tests {
 
     fn rounded(pairs: &[(&str, Value)], values: &[f64]) -> Vec<f64> {
         let modifier = made(pairs).expect("valid");
-        run(&[&*modifier], &[Quantity { name: "range_m", len: values.len() }], values, 1).remove(0)
+        run(&[&*modifier], &[Quantity::many("range_m", values.len())], values, 1).remove(0)
     }
 
     #[test]
@@ -123,6 +123,23 @@ mod tests {
     fn bits_divide_a_range_and_limit_to_it() {
         let bits = [("bits", Value::Integer(2)), ("min", Value::Integer(-1)), ("max", Value::Integer(2))];
         assert_eq!(rounded(&bits, &[-9.0, -0.6, -0.2, 0.9, 1.6, 9.0]), [-1.0, -1.0, 0.0, 1.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn ten_bits_over_two_g_have_1024_levels_and_clip() {
+        const G_MPS2: f64 = 9.806_65;
+        let (min, max) = (Value::Number(-2.0 * G_MPS2), Value::Number(2.0 * G_MPS2));
+        let converter = [("bits", Value::Integer(10)), ("min", min), ("max", max)];
+        // from −3 g to 3 g, evenly
+        let sweep: Vec<f64> = (0..=60_000).map(|step| (f64::from(step) / 10_000.0 - 3.0) * G_MPS2).collect();
+        let mut levels = rounded(&converter, &sweep);
+        let half_step = 0.5 * 4.0 * G_MPS2 / 1023.0;
+        for (level, value) in levels.iter().zip(&sweep).filter(|(_, value)| value.abs() <= 2.0 * G_MPS2) {
+            assert!((level - value).abs() <= half_step + 1e-12, "{value} became {level}");
+        }
+        levels.dedup();
+        assert_eq!(levels.len(), 1024);
+        assert_eq!((levels[0], levels[1023]), (-2.0 * G_MPS2, 2.0 * G_MPS2));
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! What the tests of motions share.
 
-use crate::winds::constant::Constant;
 use glam::{DQuat, DVec3};
 use muster_core::component::{Kind, Motion, Tick};
 use muster_core::lanes::{Column, LANES, Quantity, body};
 use muster_core::math;
-use muster_core::model::{Environment, Origin};
+use muster_core::model::Environment;
 use muster_core::node::{Node, Problems, Value};
 use muster_core::random::Stream;
 use muster_core::simd::Simd;
@@ -43,14 +42,7 @@ impl Flock {
             body::set_vec3(&mut columns, body::VELOCITY, lane, velocity_mps);
             motion.start(&mut columns, lane);
         }
-        let environment = Environment {
-            gravity_mps2: DVec3::new(0.0, 0.0, -GRAVITY),
-            origin: Origin { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 },
-            sea_level_pressure_pa: 101_325.0,
-            sea_level_temperature_k: 288.15,
-            wind: Arc::new(Constant::CALM),
-            obstacles: Vec::new(),
-        };
+        let environment = Environment { gravity_mps2: DVec3::new(0.0, 0.0, -GRAVITY), ..Environment::empty() };
         Self { motion, columns, environment, simd: Simd::detect() }
     }
 

@@ -1,21 +1,72 @@
-//! Satellite navigation: position and velocity of the mount, in the world and as latitude, longitude and altitude above
-//! the WGS84 ellipsoid (NIMA TR8350.2). The world is the plane tangent to the ellipsoid at its origin: east, north, up
-//! are turned into earth-centred coordinates and from there into geodetic ones by B. R. Bowring's formula (1976),
-//! iterated until nothing more than rounding is left. Far from the origin altitude therefore grows as the square of
-//! the distance: 8 cm at 1 km.
+//! Satellite navigation: where the mount is and how fast, by what a receiver would say.
+//!
+//! | `level` | a sample holds |
+//! |---|---|
+//! | `position` | the position in the world alone, as a receiver with a local map gives it |
+//! | `geodetic` | WGS84 latitude, longitude and altitude above the ellipsoid, position and velocity in the world |
+//! | `extended` | all that, and course and speed over ground, kind of fix, satellites in use and dilution of precision |
+//!
+//! The world is the plane tangent to the ellipsoid at its origin, see [`muster_core::geodesy`].
+//!
+//! Satellites and dilution are those of the nominal constellation over an open sky, see [`constellation`]: how good the
+//! geometry is at this place and time. They do not change the noise, which is what the parameters say. The course is
+//! that of the measured velocity, and stays when the receiver is slower than 0.1 m/s.
+
+pub mod constellation;
 
 use super::{Drift, build, mount_motion, stream};
+use constellation::Sky;
 use glam::DVec3;
 use muster_core::component::{Feel, Kind, Measure, Sense, Sensor};
-use muster_core::lanes::{Column, LANES, Quantity, body};
+use muster_core::geodesy::TangentPlane;
+use muster_core::lanes::{Column, LANES, Quantity, Role, body};
 use muster_core::math;
-use muster_core::model::Origin;
 use muster_core::spec;
 use muster_core::spec::Spec;
+
+muster_core::choice! {
+    /// How much a receiver tells.
+    pub enum Level {
+        /// The position in the world.
+        Position = "position",
+        /// Geodetic position, and position and velocity in the world.
+        Geodetic = "geodetic",
+        /// All that, and how good it is.
+        Extended = "extended",
+    }
+}
+
+muster_core::choice! {
+    /// How a receiver gets its position.
+    pub enum Fix {
+        /// From the satellites alone.
+        Autonomous = "autonomous",
+        /// With corrections of pseudoranges.
+        Differential = "differential",
+        /// With carrier phases, ambiguities resolved.
+        RtkFixed = "rtk_fixed",
+        /// With carrier phases, ambiguities not resolved.
+        RtkFloat = "rtk_float",
+    }
+}
+
+impl Fix {
+    /// The number NMEA 0183 (sentence GGA) gives to it.
+    fn quality(self) -> f64 {
+        match self {
+            Self::Autonomous => 1.0,
+            Self::Differential => 2.0,
+            Self::RtkFixed => 4.0,
+            Self::RtkFloat => 5.0,
+        }
+    }
+}
 
 spec! {
     /// Satellite navigation receiver.
     pub struct Gps {
+        /// How much it tells: position, geodetic or extended.
+        level: Level = Level::Geodetic;
         /// Standard deviation of the white noise of east and north, each.
         horizontal_noise_m: f64 = 0.0, in 0.0..=1e6;
         /// Standard deviation of the white noise of up.
@@ -28,24 +79,38 @@ spec! {
         drift_time_s: f64 = 600.0, in 0.001..=1e9;
         /// Standard deviation of the white noise of each axis of velocity.
         velocity_noise_mps: f64 = 0.0, in 0.0..=1e6;
+        /// Extended: which fix it tells while four satellites are in view.
+        fix: Fix = Fix::Autonomous;
+        /// Extended: elevation below which satellites are not used.
+        mask_deg: f64 = 5.0, in 0.0..=90.0;
     }
 }
 
 /// Satellite navigation receiver.
 pub const KIND: Kind<dyn Sensor> = Kind {
     name: "gps",
-    doc: "Satellite navigation: WGS84 latitude, longitude and altitude, and position and velocity in the world.",
+    doc: "Satellite navigation at three levels: position; WGS84 latitude, longitude, altitude with position and velocity; or these with course, fix, satellites and dilution of precision.",
     fields: Gps::FIELDS,
     build: build::<Gps>,
 };
 
-/// What a sample holds.
-pub const FIELDS: &[Quantity] = &[
+/// What a sample of level `geodetic` holds.
+pub const FIELDS: &[Quantity] = EXTENDED.split_at(5).0;
+
+/// What a sample of level `extended` holds.
+pub const EXTENDED: &[Quantity] = &[
     Quantity::one("latitude_deg"),
     Quantity::one("longitude_deg"),
     Quantity::one("altitude_m"),
-    Quantity::many("position_m", 3),
-    Quantity::many("velocity_mps", 3),
+    Quantity::many("position_m", 3).with(Role::Point),
+    Quantity::many("velocity_mps", 3).with(Role::World),
+    Quantity::one("heading_rad").with(Role::Heading),
+    Quantity::one("speed_mps"),
+    Quantity::one("fix"),
+    Quantity::one("satellites"),
+    Quantity::one("pdop"),
+    Quantity::one("hdop"),
+    Quantity::one("vdop"),
 ];
 
 /// Where latitude, longitude and altitude begin in a sample.
@@ -54,17 +119,37 @@ pub const GEODETIC: usize = 0;
 pub const POSITION: usize = 3;
 /// Where the velocity begins in a sample.
 pub const VELOCITY: usize = 6;
-/// Numbers in a sample.
-const FIELDS_LEN: usize = 9;
+/// Where the course over ground is in a sample of level `extended`.
+pub const HEADING: usize = 9;
+/// Where the speed over ground is in a sample of level `extended`.
+pub const SPEED: usize = 10;
+/// Where the kind of fix is in a sample of level `extended`, by NMEA 0183: 0 none, 1 autonomous, 2 differential, 4 and 5
+/// by carrier phase, fixed and float.
+pub const FIX: usize = 11;
+/// Where the number of satellites is in a sample of level `extended`.
+pub const SATELLITES: usize = 12;
+/// Where the dilution of precision of position, horizontal and vertical begins in a sample of level `extended`.
+pub const DILUTION: usize = 13;
+/// Numbers in a sample of level `geodetic`.
+const GEODETIC_LEN: usize = 9;
 
-const STATE: &[Quantity] = &[Quantity::many("drift_m", 3)];
+/// The course is kept by level `extended` alone.
+const STATE: &[Quantity] = &[Quantity::many("drift_m", 3), Quantity::one("heading_rad")];
+const STATE_HEADING: usize = 3;
 
 /// Measuring draws 0 to 2, so this is free for the drift at the start.
 const START_DRAW: u32 = 3;
 
+/// Below this speed over ground the course stays as it was, m/s.
+const COURSE_FROM_MPS: f64 = 0.1;
+
 impl Sensor for Gps {
     fn fields(&self) -> &'static [Quantity] {
-        FIELDS
+        match self.level {
+            Level::Position => const { EXTENDED.split_at(3).1.split_at(1).0 },
+            Level::Geodetic => FIELDS,
+            Level::Extended => EXTENDED,
+        }
     }
 
     fn default_rate_hz(&self) -> f64 {
@@ -84,16 +169,42 @@ impl Gps {
     fn drift_m(&self) -> DVec3 {
         DVec3::new(self.horizontal_drift_m, self.horizontal_drift_m, self.vertical_drift_m)
     }
+
+    /// Fills in what a sample of level `extended` has beyond one of level `geodetic`.
+    fn extend(&self, measure: &mut Measure<'_>, plane: &TangentPlane, lanes: usize) {
+        let sky = Sky::at(measure.time.s(), self.mask_deg);
+        for lane in 0..lanes {
+            let velocity_mps = body::vec3(measure.sample, VELOCITY, lane);
+            let speed_mps = math::hypot2(velocity_mps.x, velocity_mps.y);
+            let heading = &mut measure.state[STATE_HEADING][lane];
+            if speed_mps >= COURSE_FROM_MPS {
+                *heading = math::atan2(velocity_mps.y, velocity_mps.x);
+            }
+            let view = sky.seen_from(plane, body::vec3(measure.sample, POSITION, lane));
+            let fix = if view.satellites >= constellation::LEAST { self.fix.quality() } else { 0.0 };
+            let told = [*heading, speed_mps, fix, f64::from(view.satellites), view.pdop, view.hdop, view.vdop];
+            for (column, value) in measure.sample[HEADING..].iter_mut().zip(told) {
+                column[lane] = value;
+            }
+        }
+    }
 }
 
 impl Feel for Gps {
     fn state(&self) -> &'static [Quantity] {
-        STATE
+        match self.level {
+            Level::Position | Level::Geodetic => const { STATE.split_at(1).0 },
+            Level::Extended => STATE,
+        }
     }
 
     fn start(&self, measure: &mut Measure<'_>, lane: usize) {
         let [x, y, z, _] = stream(measure.streams[lane]).normals(0, START_DRAW);
         body::set_vec3(measure.state, 0, lane, self.drift_m() * DVec3::new(x, y, z));
+        if self.level == Level::Extended {
+            let orientation = body::orientation(measure.truth, lane);
+            measure.state[STATE_HEADING][lane] = math::yaw_from_quat(orientation);
+        }
     }
 
     fn measure(&self, measure: &mut Measure<'_>) {
@@ -107,22 +218,44 @@ impl Feel for Gps {
         let plane = TangentPlane::new(&measure.environment.origin);
         let (arm_m, lanes) = (measure.mount.position_m, measure.lanes.min(LANES));
         let streams = (measure.streams, measure.index);
-        let (state, sample) = (measure.state.first_chunk_mut(), measure.sample.first_chunk_mut());
-        let (Some(truth), Some(state), Some(sample)) = (measure.truth.first_chunk(), state, sample) else { return };
+        let (truth, drift) = (measure.truth.first_chunk(), measure.state.first_chunk_mut());
+        let (Some(truth), Some(drift)) = (truth, drift) else { return };
+        let mut told = [[0.0; LANES]; GEODETIC_LEN];
         measure.simd.run(
             #[inline(always)]
             || {
                 for lane in 0..lanes {
                     let (position_m, velocity_mps) = mount_motion(truth, arm_m, lane);
-                    body::set_vec3(sample, POSITION, lane, position_m);
-                    body::set_vec3(sample, VELOCITY, lane, velocity_mps);
+                    body::set_vec3(&mut told, POSITION, lane, position_m);
+                    body::set_vec3(&mut told, VELOCITY, lane, velocity_mps);
                 }
                 if !perfect {
-                    errors.add(state, sample, streams, lanes);
+                    errors.add(drift, &mut told, streams, lanes);
                 }
-                plane.locate(sample, lanes);
+                if self.level != Level::Position {
+                    locate(&plane, &mut told, lanes);
+                }
             },
         );
+        match self.level {
+            Level::Position => measure.sample.copy_from_slice(&told[POSITION..VELOCITY]),
+            Level::Geodetic => measure.sample.copy_from_slice(&told),
+            Level::Extended => {
+                measure.sample[..GEODETIC_LEN].copy_from_slice(&told);
+                self.extend(measure, &plane, lanes);
+            }
+        }
+    }
+}
+
+/// Fills in the geodetic positions of samples that hold positions in the world.
+#[inline(always)]
+fn locate(plane: &TangentPlane, sample: &mut [Column; GEODETIC_LEN], lanes: usize) {
+    for lane in 0..lanes {
+        let geodetic = plane.geodetic(body::vec3(sample, POSITION, lane));
+        sample[GEODETIC][lane] = geodetic.latitude_deg;
+        sample[GEODETIC + 1][lane] = geodetic.longitude_deg;
+        sample[GEODETIC + 2][lane] = geodetic.altitude_m;
     }
 }
 
@@ -141,7 +274,7 @@ impl Errors {
     fn add(
         self,
         state: &mut [Column; 3],
-        sample: &mut [Column; FIELDS_LEN],
+        sample: &mut [Column; GEODETIC_LEN],
         (streams, index): (&[u64; LANES], u64),
         lanes: usize,
     ) {
@@ -167,119 +300,12 @@ impl Errors {
     }
 }
 
-/// Semi-major axis of the WGS84 ellipsoid, m.
-const SEMI_MAJOR_M: f64 = 6_378_137.0;
-/// Its flattening.
-const FLATTENING: f64 = 1.0 / 298.257_223_563;
-/// Square of its first eccentricity.
-const ECCENTRICITY_2: f64 = FLATTENING * (2.0 - FLATTENING);
-
-/// The plane of east and north at a point of the earth.
-#[derive(Debug, Clone, Copy)]
-pub struct TangentPlane {
-    origin_m: DVec3,
-    east: DVec3,
-    north: DVec3,
-    up: DVec3,
-}
-
-impl TangentPlane {
-    /// The plane at this point.
-    pub fn new(origin: &Origin) -> Self {
-        let (sin_lat, cos_lat) = math::sin_cos(origin.latitude_deg.to_radians());
-        let (sin_lon, cos_lon) = math::sin_cos(origin.longitude_deg.to_radians());
-        let up = DVec3::new(cos_lat * cos_lon, cos_lat * sin_lon, sin_lat);
-        // radius of curvature in the prime vertical
-        let radius_m = SEMI_MAJOR_M / (1.0 - ECCENTRICITY_2 * sin_lat * sin_lat).sqrt();
-        let foot_m = radius_m * DVec3::new(up.x, up.y, (1.0 - ECCENTRICITY_2) * sin_lat);
-        Self {
-            origin_m: foot_m + origin.altitude_m * up,
-            east: DVec3::new(-sin_lon, cos_lon, 0.0),
-            north: DVec3::new(-sin_lat * cos_lon, -sin_lat * sin_lon, cos_lat),
-            up,
-        }
-    }
-
-    /// Fills in the geodetic positions of samples that hold positions in the world.
-    #[inline(always)]
-    fn locate(&self, sample: &mut [Column; FIELDS_LEN], lanes: usize) {
-        for lane in 0..lanes {
-            let geodetic = self.geodetic(body::vec3(sample, POSITION, lane));
-            sample[GEODETIC][lane] = geodetic.latitude_deg;
-            sample[GEODETIC + 1][lane] = geodetic.longitude_deg;
-            sample[GEODETIC + 2][lane] = geodetic.altitude_m;
-        }
-    }
-
-    /// The geodetic position of a point given in east, north, up.
-    #[inline(always)]
-    pub fn geodetic(&self, position_m: DVec3) -> Origin {
-        let earth_m = self.origin_m + position_m.x * self.east + position_m.y * self.north + position_m.z * self.up;
-        geodetic_from_earth(earth_m)
-    }
-}
-
-/// Latitude, longitude and altitude of a point in earth-centred coordinates, by Bowring's iteration of the parametric
-/// latitude. Three rounds leave less than 10⁻⁹ m from the depth of the oceans to the orbits of satellites.
-#[inline(always)]
-fn geodetic_from_earth(earth_m: DVec3) -> Origin {
-    const ROUNDS: usize = 3;
-    let axis_m = math::hypot2(earth_m.x, earth_m.y);
-    let semi_minor_m = SEMI_MAJOR_M * (1.0 - FLATTENING);
-    let second_eccentricity_2 = ECCENTRICITY_2 / (1.0 - ECCENTRICITY_2);
-    let mut parametric = (earth_m.z, axis_m * (1.0 - FLATTENING));
-    let mut latitude = (0.0, 1.0);
-    for _ in 0..ROUNDS {
-        let length = math::hypot2(parametric.0, parametric.1);
-        let (sin, cos) = (parametric.0 / length, parametric.1 / length);
-        latitude = (
-            earth_m.z + second_eccentricity_2 * semi_minor_m * sin * sin * sin,
-            axis_m - ECCENTRICITY_2 * SEMI_MAJOR_M * cos * cos * cos,
-        );
-        parametric = ((1.0 - FLATTENING) * latitude.0, latitude.1);
-    }
-    let length = math::hypot2(latitude.0, latitude.1);
-    let (sin, cos) = (latitude.0 / length, latitude.1 / length);
-    // this form of the altitude has no pole, neither at the equator nor at the poles
-    let altitude_m = axis_m * cos + earth_m.z * sin - SEMI_MAJOR_M * (1.0 - ECCENTRICITY_2 * sin * sin).sqrt();
-    Origin {
-        latitude_deg: math::atan2(latitude.0, latitude.1).to_degrees(),
-        longitude_deg: math::atan2(earth_m.y, earth_m.x).to_degrees(),
-        altitude_m,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Bench, defaults, deviation};
     use super::*;
-
-    #[test]
-    fn geodetic_positions_agree_with_proj_to_the_millimetre() {
-        // origin (latitude, longitude, altitude), east-north-up, result; computed once with pyproj 3.7.2 (PROJ 9.5.1):
-        // +proj=pipeline +step +inv +proj=topocentric +ellps=WGS84 … +step +inv +proj=cart +ellps=WGS84
-        let check = |origin: [f64; 3], position_m: [f64; 3], expected: [f64; 3]| {
-            let [latitude_deg, longitude_deg, altitude_m] = origin;
-            let plane = TangentPlane::new(&Origin { latitude_deg, longitude_deg, altitude_m });
-            let found = plane.geodetic(DVec3::from_array(position_m));
-            let metres_per_degree = 111_320.0;
-            let cos = expected[0].to_radians().cos();
-            let errors_m = [
-                (found.latitude_deg - expected[0]) * metres_per_degree,
-                (found.longitude_deg - expected[1]) * metres_per_degree * cos,
-                found.altitude_m - expected[2],
-            ];
-            assert!(errors_m.iter().all(|error| error.abs() < 1e-3), "{found:?}, expected {expected:?}");
-        };
-        check([1.4333, 43.6, 135.0], [100.0, 200.0, 50.0], [1.435108674584, 43.600898569196, 185.003941]);
-        let zurich = [47.3977, 8.5456, 488.0];
-        check(zurich, [1000.0, -2500.0, 120.0], [47.375214995578, 8.558839929252, 608.568773]);
-        check(zurich, [-60000.0, 45000.0, 3000.0], [47.799420744300, 7.745149397033, 3928.382175]);
-        check([-33.8688, 151.2093, 20.0], [12.5, -7.25, 3.0], [-33.868865362102, 151.209435095935, 23.000016]);
-        check([89.999, -120.0, 0.0], [300.0, 400.0, 10.0], [89.996274852236, 13.861242913121, 10.019532]);
-        check([0.0, 180.0, 0.0], [500.0, 0.0, 0.0], [0.0, -179.995508423589, 0.019598]);
-        check([-77.85, 166.67, 30.0], [-5000.0, 8000.0, -20.0], [-77.778262829791, 166.458508059466, 16.956095]);
-    }
+    use muster_core::geodesy::Geodetic;
+    use muster_core::model::Origin;
 
     #[test]
     fn a_sample_has_the_values_published_with_morse() {
@@ -320,5 +346,40 @@ mod tests {
         check(white, [1.5, 1.5, 3.0, 0.1, 0.1, 0.1]);
         let slow = Gps { horizontal_drift_m: 1.5, vertical_drift_m: 3.0, drift_time_s: 0.5, ..defaults() };
         check(slow, [1.5, 1.5, 3.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn levels_tell_the_same_place_in_more_and_more_words() {
+        let at = |level: Level| {
+            let gps = Gps { level, horizontal_noise_m: 2.0, vertical_noise_m: 3.0, ..defaults() };
+            let mut bench = Bench::new(&gps, 5.0);
+            bench.environment.origin = Geodetic { latitude_deg: 43.6, longitude_deg: 1.4333, altitude_m: 135.0 };
+            body::set_vec3(&mut bench.truth, body::POSITION, 1, DVec3::new(100.0, 200.0, 50.0));
+            body::set_vec3(&mut bench.truth, body::VELOCITY, 1, DVec3::new(-3.0, 4.0, 1.0));
+            bench.start(&gps);
+            bench.measure(&gps);
+            // a receiver that stands keeps its course
+            body::set_vec3(&mut bench.truth, body::VELOCITY, 1, DVec3::ZERO);
+            bench.measure(&gps);
+            bench.sample.iter().map(|column| column[1]).collect::<Vec<f64>>()
+        };
+        let (position, geodetic, extended) = (at(Level::Position), at(Level::Geodetic), at(Level::Extended));
+        assert_eq!(position, geodetic[POSITION..VELOCITY]);
+        assert_eq!(geodetic, extended[..HEADING]);
+        assert!((extended[HEADING] - 4.0_f64.atan2(-3.0)).abs() < 1e-12, "{extended:?}");
+        assert_eq!((extended[SPEED], extended[FIX]), (0.0, 1.0));
+        assert!(extended[SATELLITES] >= 4.0 && extended[SATELLITES] <= 14.0, "{extended:?}");
+        let [pdop, hdop, vdop] = [0, 1, 2].map(|which| extended[DILUTION + which]);
+        assert!((pdop - hdop.hypot(vdop)).abs() < 1e-12 && hdop > 0.5 && pdop < 6.0, "{extended:?}");
+    }
+
+    #[test]
+    fn without_satellites_there_is_no_fix() {
+        let gps = Gps { level: Level::Extended, mask_deg: 90.0, fix: Fix::RtkFixed, ..defaults() };
+        let mut bench = Bench::new(&gps, 5.0);
+        bench.start(&gps);
+        bench.measure(&gps);
+        assert_eq!((bench.sample[FIX][0], bench.sample[SATELLITES][0]), (0.0, 0.0));
+        assert!(bench.sample[DILUTION][0] == constellation::NO_DILUTION);
     }
 }

@@ -33,7 +33,7 @@
 
 use super::{build, stream};
 use muster_core::component::{Feel, Kind, Measure, Pose, Sense, Sensor};
-use muster_core::lanes::{Column, LANES, Quantity, body};
+use muster_core::lanes::{Column, LANES, Quantity, Role, body};
 use muster_core::math;
 use muster_core::random::normals_lanes;
 use muster_core::spec;
@@ -80,7 +80,8 @@ pub const KIND: Kind<dyn Sensor> = Kind {
 };
 
 /// What a sample holds.
-pub const FIELDS: &[Quantity] = &[Quantity::many("accel_mps2", 3), Quantity::many("angular_velocity_radps", 3)];
+pub const FIELDS: &[Quantity] =
+    &[Quantity::many("accel_mps2", 3).with(Role::Body), Quantity::many("angular_velocity_radps", 3).with(Role::Body)];
 
 /// Where the specific force begins in a sample.
 pub const ACCEL: usize = 0;

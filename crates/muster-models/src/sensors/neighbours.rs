@@ -9,7 +9,7 @@
 use super::build;
 use glam::{DQuat, DVec3};
 use muster_core::component::{Kind, Look, LookAt, Sense, Sensor};
-use muster_core::lanes::Quantity;
+use muster_core::lanes::{Quantity, Role};
 use muster_core::math;
 use muster_core::spec;
 use muster_core::spec::Spec;
@@ -48,14 +48,19 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     build: build::<Neighbours>,
 };
 
-/// What a sample holds for each neighbour.
-pub const FIELDS: &[Quantity] = &[
-    Quantity::many("position_m", 3),
-    Quantity::many("velocity_mps", 3),
-    Quantity::one("radius_m"),
-    Quantity::one("kind"),
-    Quantity::one("id"),
-];
+/// What a sample holds for each neighbour, in the axes of the world.
+pub const FIELDS: &[Quantity] = &fields(Role::World);
+const IN_BODY: &[Quantity] = &fields(Role::Body);
+
+const fn fields(axes: Role) -> [Quantity; 5] {
+    [
+        Quantity::many("position_m", 3).with(axes),
+        Quantity::many("velocity_mps", 3).with(axes),
+        Quantity::one("radius_m"),
+        Quantity::one("kind"),
+        Quantity::one("id"),
+    ]
+}
 
 /// Where the relative position begins in a record.
 pub const POSITION: usize = 0;
@@ -79,7 +84,10 @@ type Record = [f64; RECORD];
 
 impl Sensor for Neighbours {
     fn fields(&self) -> &'static [Quantity] {
-        FIELDS
+        match self.axes {
+            Axes::World => FIELDS,
+            Axes::Body => IN_BODY,
+        }
     }
 
     fn default_rate_hz(&self) -> f64 {
@@ -178,6 +186,7 @@ mod tests {
     use super::*;
     use muster_core::component::Pose;
     use muster_core::contact::Obstacle;
+    use muster_core::obstacles::Obstacles;
     use muster_core::shape::{Shape, Solid};
     use muster_core::snapshot::{Seen, Snapshot};
     use std::sync::Arc;
@@ -201,10 +210,10 @@ mod tests {
             Obstacle::new("", Solid::new(shape).expect("a shape"), Pose { position_m, ..Pose::IDENTITY })
         };
         let mut environment = environment();
-        environment.obstacles = (0..balls)
+        environment.obstacles = Obstacles::new((0..balls)
             .map(|ball| obstacle(Shape::Sphere { radius_m: 0.5 }, place(ball, 2)))
             .chain((balls > 0).then(|| obstacle(Shape::Plane, DVec3::ZERO)))
-            .collect();
+            .collect());
         Snapshot::of(Arc::new(environment), (0..robots).map(seen).collect(), &[radius_m])
     }
 

@@ -1,5 +1,10 @@
-//! Wheel odometry: the planar pose of the body since the start, summed up from its displacements, in the `odom` frame of
-//! REP-105 (it begins at the identity, is continuous, and drifts).
+//! Wheel odometry at the three levels of MORSE, for motion in the plane:
+//!
+//! | `level` | a sample holds |
+//! |---|---|
+//! | `raw` | the distance travelled since the last sample and since the start, as a mileage counter knows it |
+//! | `differential` | the distance, and displacement and turn since the last sample, in the axes of the heading then |
+//! | `integrated` | the pose since the start, summed up, in the `odom` frame of REP-105 (it begins at the identity, is continuous, and drifts), and the twist |
 //!
 //! Of each step between two samples the sensor knows the displacement `d` in the axes of the last heading and the turn
 //! `θ`. Both get a scale error and a random error whose variance grows with what was travelled, as in S. Thrun,
@@ -9,20 +14,35 @@
 //! d' = (1 + s) d + k √|d| · normal       θ' = (1 + sθ) θ + √(kθ² |θ| + kd² |d|) · normal
 //! ```
 //!
-//! Height, roll and pitch are 0. Velocity and angular velocity are in the axes of the heading. Where the sensor is
-//! mounted does not matter.
+//! Distances are those of the chord between two samples. Height, roll and pitch are 0. Velocity and angular velocity are
+//! in the axes of the heading. Where the sensor is mounted does not matter. Errors are statistical: the sensor sees how
+//! the body moved, not how its wheels turned, so a robot whose wheels spin on the spot measures no motion.
 
 use super::{build, stream};
 use glam::DVec2;
 use muster_core::component::{Feel, Kind, Measure, Sense, Sensor};
-use muster_core::lanes::{LANES, Quantity, body};
+use muster_core::lanes::{LANES, Quantity, Role, body};
 use muster_core::math;
 use muster_core::spec;
 use muster_core::spec::Spec;
 
+muster_core::choice! {
+    /// How much odometry tells.
+    pub enum Level {
+        /// Distances.
+        Raw = "raw",
+        /// Displacement and turn since the last sample.
+        Differential = "differential",
+        /// Pose since the start, and twist.
+        Integrated = "integrated",
+    }
+}
+
 spec! {
     /// Wheel odometry.
     pub struct Odometry {
+        /// How much it tells: raw, differential or integrated.
+        level: Level = Level::Integrated;
         /// Relative error of distances: 0.01 makes them 1 % too long.
         distance_scale_error: f64 = 0.0, in -1.0..=1.0;
         /// Relative error of turns.
@@ -39,17 +59,27 @@ spec! {
 /// Wheel odometry.
 pub const KIND: Kind<dyn Sensor> = Kind {
     name: "odometry",
-    doc: "Wheel odometry: planar pose since the start, summed up from displacements, and the planar twist.",
+    doc: "Wheel odometry at three levels: distances; displacement and turn; or the planar pose since the start, summed up from displacements, and the planar twist.",
     fields: Odometry::FIELDS,
     build: build::<Odometry>,
 };
 
-/// What a sample holds.
+/// What a sample of level `integrated` holds.
 pub const FIELDS: &[Quantity] = &[
-    Quantity::many("position_m", 3),
-    Quantity::many("orientation", 4),
-    Quantity::many("velocity_mps", 3),
-    Quantity::many("angular_velocity_radps", 3),
+    Quantity::many("position_m", 3).with(Role::Body),
+    Quantity::many("orientation", 4).with(Role::Turn),
+    Quantity::many("velocity_mps", 3).with(Role::Body),
+    Quantity::many("angular_velocity_radps", 3).with(Role::Body),
+];
+
+/// What a sample of level `raw` holds: since the last sample, and since the start.
+pub const RAW: &[Quantity] = &[Quantity::one("distance_m"), Quantity::one("travelled_m")];
+
+/// What a sample of level `differential` holds, since the last sample.
+pub const DIFFERENTIAL: &[Quantity] = &[
+    Quantity::one("distance_m"),
+    Quantity::many("displacement_m", 3).with(Role::Body),
+    Quantity::one("turn_rad").with(Role::Flipped),
 ];
 
 /// Where the position begins in a sample.
@@ -68,12 +98,19 @@ const STATE: &[Quantity] = &[
     Quantity::many("position_m", 2),
     Quantity::one("heading_rad"),
 ];
+/// The same, then the distance summed up.
+const RAW_STATE: &[Quantity] =
+    &[Quantity::many("last_position_m", 2), Quantity::one("last_heading_rad"), Quantity::one("travelled_m")];
 const LAST: usize = 0;
 const SUM: usize = 3;
 
 impl Sensor for Odometry {
     fn fields(&self) -> &'static [Quantity] {
-        FIELDS
+        match self.level {
+            Level::Raw => RAW,
+            Level::Differential => DIFFERENTIAL,
+            Level::Integrated => FIELDS,
+        }
     }
 
     fn default_rate_hz(&self) -> f64 {
@@ -144,41 +181,87 @@ impl Odometry {
 
 impl Feel for Odometry {
     fn state(&self) -> &'static [Quantity] {
-        STATE
+        match self.level {
+            Level::Raw => RAW_STATE,
+            Level::Differential => const { STATE.split_at(2).0 },
+            Level::Integrated => STATE,
+        }
     }
 
     fn start(&self, measure: &mut Measure<'_>, lane: usize) {
         Planar::of_body(measure, lane).keep(measure, LAST, lane);
-        Planar { position_m: DVec2::ZERO, heading_rad: 0.0 }.keep(measure, SUM, lane);
+        measure.state[SUM..].iter_mut().for_each(|column| column[lane] = 0.0);
     }
 
     fn measure(&self, measure: &mut Measure<'_>) {
-        let (noisy, rate_hz) = (self.noisy(), 1.0 / measure.period_s);
-        let (longer, wider) = (1.0 + self.distance_scale_error, 1.0 + self.turn_scale_error);
+        let noisy = self.noisy();
         for lane in 0..measure.lanes.min(LANES) {
             let (last, now) = (Planar::of_state(measure, LAST, lane), Planar::of_body(measure, lane));
-            let sum = Planar::of_state(measure, SUM, lane);
             let moved = last.seen(now.position_m - last.position_m);
             let turned = math::wrap_angle(now.heading_rad - last.heading_rad);
             let (slip, twist) =
                 if noisy { self.noise(measure, lane, moved.length(), turned) } else { (DVec2::ZERO, 0.0) };
-            let sum = Planar {
-                position_m: sum.position_m + sum.forward().rotate(longer * moved + slip),
-                heading_rad: math::wrap_angle(sum.heading_rad + wider * turned + twist),
-            };
-            let velocity = DVec2::new(measure.truth[body::VELOCITY][lane], measure.truth[body::VELOCITY + 1][lane]);
-            let velocity = longer * now.seen(velocity) + slip * rate_hz;
-            let rate = body::vec3(measure.truth, body::ANGULAR_VELOCITY, lane);
-            let rate = wider * math::rotate(body::orientation(measure.truth, lane), rate).z + twist * rate_hz;
             now.keep(measure, LAST, lane);
-            sum.keep(measure, SUM, lane);
-            body::set_vec3(measure.sample, POSITION, lane, sum.position_m.extend(0.0));
-            for (axis, value) in math::quat_from_yaw(sum.heading_rad).to_array().into_iter().enumerate() {
-                measure.sample[ORIENTATION + axis][lane] = value;
+            let step = Step {
+                moved: (1.0 + self.distance_scale_error) * moved + slip,
+                turned: (1.0 + self.turn_scale_error) * turned,
+                slip,
+                twist,
+            };
+            match self.level {
+                Level::Raw => step.tell_distance(measure, lane),
+                Level::Differential => step.tell_displacement(measure, lane),
+                Level::Integrated => self.tell_pose(&step, now, measure, lane),
             }
-            body::set_vec3(measure.sample, VELOCITY, lane, velocity.extend(0.0));
-            body::set_vec3(measure.sample, ANGULAR_VELOCITY, lane, glam::DVec3::new(0.0, 0.0, rate));
         }
+    }
+}
+
+/// What odometry believes of the motion between two samples, in the axes of the heading before it.
+struct Step {
+    moved: DVec2,
+    /// Without the random error, which is added last.
+    turned: f64,
+    /// Random errors of both.
+    slip: DVec2,
+    twist: f64,
+}
+
+impl Step {
+    fn tell_distance(&self, measure: &mut Measure<'_>, lane: usize) {
+        let distance_m = self.moved.length();
+        measure.state[SUM][lane] += distance_m;
+        measure.sample[0][lane] = distance_m;
+        measure.sample[1][lane] = measure.state[SUM][lane];
+    }
+
+    fn tell_displacement(&self, measure: &mut Measure<'_>, lane: usize) {
+        measure.sample[0][lane] = self.moved.length();
+        body::set_vec3(measure.sample, 1, lane, self.moved.extend(0.0));
+        measure.sample[4][lane] = self.turned + self.twist;
+    }
+}
+
+impl Odometry {
+    fn tell_pose(&self, step: &Step, now: Planar, measure: &mut Measure<'_>, lane: usize) {
+        let rate_hz = 1.0 / measure.period_s;
+        let (longer, wider) = (1.0 + self.distance_scale_error, 1.0 + self.turn_scale_error);
+        let sum = Planar::of_state(measure, SUM, lane);
+        let sum = Planar {
+            position_m: sum.position_m + sum.forward().rotate(step.moved),
+            heading_rad: math::wrap_angle(sum.heading_rad + step.turned + step.twist),
+        };
+        let velocity = DVec2::new(measure.truth[body::VELOCITY][lane], measure.truth[body::VELOCITY + 1][lane]);
+        let velocity = longer * now.seen(velocity) + step.slip * rate_hz;
+        let rate = body::vec3(measure.truth, body::ANGULAR_VELOCITY, lane);
+        let rate = wider * math::rotate(body::orientation(measure.truth, lane), rate).z + step.twist * rate_hz;
+        sum.keep(measure, SUM, lane);
+        body::set_vec3(measure.sample, POSITION, lane, sum.position_m.extend(0.0));
+        for (axis, value) in math::quat_from_yaw(sum.heading_rad).to_array().into_iter().enumerate() {
+            measure.sample[ORIENTATION + axis][lane] = value;
+        }
+        body::set_vec3(measure.sample, VELOCITY, lane, velocity.extend(0.0));
+        body::set_vec3(measure.sample, ANGULAR_VELOCITY, lane, glam::DVec3::new(0.0, 0.0, rate));
     }
 }
 
@@ -255,5 +338,45 @@ mod tests {
         let turn = Odometry { turn_noise_rad_per_sqrt_rad: 0.05, ..defaults() };
         let std = ends(turn, 0.25, |bench, lane| 2.0 * bench.sample[ORIENTATION + 2][lane].asin() - 1.0);
         assert!((std / 0.05 - 1.0).abs() < 0.06, "{std}");
+    }
+
+    #[test]
+    fn the_distance_travelled_is_the_length_of_the_path() {
+        let odometry = Odometry { level: Level::Raw, ..defaults() };
+        let mut bench = Bench::new(&odometry, 50.0);
+        drive(&odometry, &mut bench, 0.5, 5000);
+        // 100 s at 1 m/s; chords of 0.01 rad are shorter than arcs by 4 parts in a million
+        assert!((bench.sample[1][3] / 100.0 - 1.0).abs() < 5e-6, "{}", bench.sample[1][3]);
+        assert!((bench.sample[0][3] / 0.02 - 1.0).abs() < 5e-6);
+    }
+
+    #[test]
+    fn displacements_and_turns_sum_up_to_the_pose() {
+        let level = Level::Differential;
+        let differential = Odometry { level, turn_scale_error: 0.01, distance_noise_m_per_sqrt_m: 0.02, ..defaults() };
+        let integrated = Odometry { level: Level::Integrated, ..differential.clone() };
+        let (mut steps, mut whole) = (Bench::new(&differential, 50.0), Bench::new(&integrated, 50.0));
+        let mut pose = Planar { position_m: DVec2::ZERO, heading_rad: 0.0 };
+        for step in 0..300 {
+            for (odometry, bench) in [(&differential, &mut steps), (&integrated, &mut whole)] {
+                let heading = 0.013 * f64::from(step);
+                let place = DVec3::new((0.1 * f64::from(step)).sin(), 0.02 * f64::from(step), 0.0);
+                for lane in 0..LANES {
+                    body::set_vec3(&mut bench.truth, body::POSITION, lane, place);
+                    body::set_orientation(&mut bench.truth, lane, math::quat_from_yaw(heading));
+                }
+                if step == 0 {
+                    bench.start(odometry);
+                }
+                bench.measure(odometry);
+            }
+            let moved = steps.vec3(1, 2);
+            assert!((moved.length() - steps.sample[0][2]).abs() < 1e-15);
+            pose.position_m += pose.forward().rotate(moved.truncate());
+            pose.heading_rad += steps.sample[4][2];
+        }
+        assert!((whole.vec3(POSITION, 2).truncate() - pose.position_m).length() < 1e-12);
+        let heading = 2.0 * whole.sample[ORIENTATION + 2][2].asin();
+        assert!(math::wrap_angle(heading - pose.heading_rad).abs() < 1e-12);
     }
 }

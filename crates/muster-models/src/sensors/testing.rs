@@ -4,21 +4,12 @@ use glam::DVec3;
 use muster_core::component::{Feel, Measure, Pose, Sense, Sensor, Wind};
 use muster_core::joints::JointColumns;
 use muster_core::lanes::{Column, LANES, Quantity, body};
-use muster_core::model::{Environment, Origin};
+use muster_core::model::Environment;
 use muster_core::node::{Node, Problems};
 use muster_core::random::combine;
 use muster_core::simd::Simd;
 use muster_core::spec::Spec;
 use muster_core::time::SimTime;
-use std::sync::Arc;
-
-struct Calm;
-
-impl Wind for Calm {
-    fn mean_mps(&self) -> DVec3 {
-        DVec3::ZERO
-    }
-}
 
 /// The specification with every field at its default.
 pub(crate) fn defaults<S: Spec>() -> S {
@@ -27,14 +18,7 @@ pub(crate) fn defaults<S: Spec>() -> S {
 
 /// Standard gravity and air, the origin at sea level where the equator meets Greenwich.
 pub(crate) fn environment() -> Environment {
-    Environment {
-        gravity_mps2: DVec3::new(0.0, 0.0, -9.81),
-        origin: Origin { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 },
-        sea_level_pressure_pa: 101_325.0,
-        sea_level_temperature_k: 288.15,
-        wind: Arc::new(Calm),
-        obstacles: Vec::new(),
-    }
+    Environment { gravity_mps2: DVec3::new(0.0, 0.0, -9.81), ..Environment::empty() }
 }
 
 /// A chunk of robots at rest at the origin, and all that a measurement needs.

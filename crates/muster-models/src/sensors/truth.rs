@@ -3,7 +3,7 @@
 
 use super::build;
 use muster_core::component::{Feel, Kind, Measure, Sense, Sensor};
-use muster_core::lanes::{LANES, Quantity, body};
+use muster_core::lanes::{LANES, Quantity, Role, body};
 use muster_core::math;
 use muster_core::spec;
 use muster_core::spec::Spec;
@@ -23,10 +23,10 @@ pub const KIND: Kind<dyn Sensor> = Kind {
 
 /// What a sample holds.
 pub const FIELDS: &[Quantity] = &[
-    Quantity::many("position_m", 3),
-    Quantity::many("orientation", 4),
-    Quantity::many("velocity_mps", 3),
-    Quantity::many("angular_velocity_radps", 3),
+    Quantity::many("position_m", 3).with(Role::Point),
+    Quantity::many("orientation", 4).with(Role::Attitude),
+    Quantity::many("velocity_mps", 3).with(Role::World),
+    Quantity::many("angular_velocity_radps", 3).with(Role::Body),
 ];
 
 /// Where the position begins in a sample.

@@ -3,7 +3,7 @@
 
 use super::build;
 use muster_core::component::{Kind, Look, LookAt, Sense, Sensor};
-use muster_core::lanes::Quantity;
+use muster_core::lanes::{Quantity, Role};
 use muster_core::spec;
 use muster_core::spec::Spec;
 
@@ -23,9 +23,9 @@ pub const KIND: Kind<dyn Sensor> = Kind {
 /// What a sample holds for each robot.
 pub const FIELDS: &[Quantity] = &[
     Quantity::one("id"),
-    Quantity::many("position_m", 3),
-    Quantity::many("orientation", 4),
-    Quantity::many("velocity_mps", 3),
+    Quantity::many("position_m", 3).with(Role::Point),
+    Quantity::many("orientation", 4).with(Role::Attitude),
+    Quantity::many("velocity_mps", 3).with(Role::World),
 ];
 
 /// Where the number in the roster is in a record.

@@ -101,7 +101,7 @@ fn pose_json(pose: &Pose) -> Value {
 
 /// The last sample of a sensor by field; for each thing seen, if it looks at the world.
 fn sample_json(sim: &Simulation, robot: &str, slot: &SensorSlot) -> Value {
-    let fields = slot.sensor.fields();
+    let fields = slot.fields();
     let by_field = |values: &[f64]| -> Value {
         let mut rest = values;
         let numbers = fields.iter().map(|field| {

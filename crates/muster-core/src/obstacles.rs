@@ -1,0 +1,116 @@
+//! Everything that stands still, in one hierarchy of bounds: contacts, sensors and rays all search it.
+
+use crate::contact::Obstacle;
+use crate::shape::{RayHit, Shape};
+use glam::DVec3;
+use parry3d_f64::bounding_volume::Aabb;
+use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
+use parry3d_f64::query::Ray;
+use std::ops::Deref;
+
+/// The obstacles of a world, by number.
+#[derive(Clone, Default)]
+pub struct Obstacles {
+    all: Vec<Obstacle>,
+    hierarchy: Bvh,
+    /// The number of each leaf of the hierarchy.
+    bounded: Vec<u32>,
+    /// Those without bounds.
+    planes: Vec<u32>,
+}
+
+impl Deref for Obstacles {
+    type Target = [Obstacle];
+
+    fn deref(&self) -> &[Obstacle] {
+        &self.all
+    }
+}
+
+impl Obstacles {
+    /// Sorts obstacles into a hierarchy.
+    pub fn new(all: Vec<Obstacle>) -> Self {
+        let is_bounded = |number: &u32| *all[*number as usize].solid.shape() != Shape::Plane;
+        let (bounded, planes): (Vec<u32>, Vec<u32>) = (0..all.len() as u32).partition(is_bounded);
+        let bounds = |&number: &u32| all[number as usize].solid.bounds(&all[number as usize].pose);
+        let leaves: Vec<Aabb> = bounded.iter().map(bounds).collect();
+        Self { hierarchy: Bvh::from_leaves(BvhBuildStrategy::Binned, &leaves), bounded, planes, all }
+    }
+
+    /// Numbers of the planes.
+    pub fn planes(&self) -> &[u32] {
+        &self.planes
+    }
+
+    /// Calls `found` with the number of every obstacle, but for planes, whose bounds have a point within `radius_m` of
+    /// every axis of `centre_m`.
+    pub fn near(&self, centre_m: DVec3, radius_m: f64, mut found: impl FnMut(u32)) {
+        if !self.bounded.is_empty() {
+            let around = Aabb::new(centre_m - radius_m, centre_m + radius_m);
+            self.hierarchy.intersect_aabb(&around).for_each(|leaf| found(self.bounded[leaf as usize]));
+        }
+    }
+
+    /// The first obstacle that a ray of unit direction meets, and where.
+    pub fn ray(&self, from_m: DVec3, direction: DVec3, range_m: f64) -> Option<(u32, RayHit)> {
+        let hit = |number: u32, range_m: f64| {
+            let obstacle = &self.all[number as usize];
+            Some((number, obstacle.solid.ray(&obstacle.pose, from_m, direction, range_m)?))
+        };
+        let nearer = |best: Option<(u32, RayHit)>, found: Option<(u32, RayHit)>| match (best, found) {
+            (Some(best), Some(found)) if found.1.distance_m < best.1.distance_m => Some(found),
+            (best, found) => best.or(found),
+        };
+        let plane = self.planes.iter().map(|&number| hit(number, range_m)).fold(None, nearer);
+        let range_m = plane.map_or(range_m, |(_, hit)| hit.distance_m);
+        let ray = Ray::new(from_m, direction);
+        let bounded = self.hierarchy.cast_ray(&ray, range_m, |leaf, best_m| {
+            hit(self.bounded[leaf as usize], best_m).map(|(_, hit)| hit.distance_m)
+        });
+        nearer(plane, bounded.and_then(|(leaf, _)| hit(self.bounded[leaf as usize], range_m)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::Pose;
+    use crate::random::Stream;
+    use crate::shape::Solid;
+
+    #[test]
+    fn a_ray_meets_what_brute_force_meets_and_near_misses_nothing() {
+        let stream = Stream::new(3, 1);
+        let place = |at: u64| {
+            let u = stream.uniforms(at, 0);
+            DVec3::new(u[0], u[1], u[2]) * 20.0
+        };
+        let shape = |at: u64| match at % 3 {
+            0 => Shape::Sphere { radius_m: 0.7 },
+            1 => Shape::Box { half_m: DVec3::new(0.5, 1.0, 0.3) },
+            _ => Shape::Cylinder { radius_m: 0.4, half_height_m: 1.0 },
+        };
+        let mut all: Vec<Obstacle> = (0..200)
+            .map(|at| {
+                let solid = Solid::new(shape(at)).expect("a shape");
+                Obstacle::new("", solid, Pose { position_m: place(at), ..Pose::IDENTITY })
+            })
+            .collect();
+        all.push(Obstacle::new("", Solid::new(Shape::Plane).expect("a plane"), Pose::IDENTITY));
+        let obstacles = Obstacles::new(all.clone());
+        for at in 0..300 {
+            let (from, towards) = (place(1000 + at), place(2000 + at) - place(3000 + at));
+            let direction = towards.normalize();
+            let brute = all.iter().filter_map(|obstacle| obstacle.solid.ray(&obstacle.pose, from, direction, 30.0));
+            let nearest = brute.map(|hit| hit.distance_m).fold(f64::INFINITY, f64::min);
+            let found = obstacles.ray(from, direction, 30.0).map_or(f64::INFINITY, |(_, hit)| hit.distance_m);
+            assert_eq!(found, nearest);
+            let mut near = Vec::new();
+            obstacles.near(from, 1.5, |number| near.push(number));
+            for (number, obstacle) in all.iter().enumerate().take(200) {
+                let distance = (obstacle.solid.nearest_point(&obstacle.pose, from) - from).length();
+                assert!(distance > 1.5 || near.contains(&(number as u32)), "{number} at {distance}");
+            }
+        }
+    }
+}

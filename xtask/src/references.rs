@@ -1,0 +1,51 @@
+//! Reference values of other programs: the tables that tests compare with were made by scripts beside them, and this
+//! checks that the programs still say the same. The tests themselves need nothing but the committed tables, so without
+//! Python or a network the check is passed over, loudly.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Folders with a `requirements.txt`, and the scripts there that take `--check`.
+const SCRIPTS: &[(&str, &str)] = &[("crates/muster-core/tests/data", "geodesy.py")];
+
+/// Runs every script with `--check` in an environment of its own.
+pub(crate) fn check(root: &Path) -> Result<(), String> {
+    for (folder, script) in SCRIPTS {
+        let folder = root.join(folder);
+        let python = match environment(root, &folder.join("requirements.txt")) {
+            Ok(python) => python,
+            Err(reason) => {
+                eprintln!("== references: {script} NOT checked: {reason}");
+                continue;
+            }
+        };
+        let status = Command::new(python).arg(folder.join(script)).arg("--check").status();
+        if !status.map_err(|error| format!("cannot run {script}: {error}"))?.success() {
+            return Err(format!("{script}: the committed table is not what it was made from"));
+        }
+    }
+    Ok(())
+}
+
+/// A Python with these requirements, below the folder of build results.
+fn environment(root: &Path, requirements: &Path) -> Result<PathBuf, String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let home = target.join("references");
+    let python = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !python.exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&home))?;
+    }
+    run(Command::new(&python)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+        .arg(requirements))?;
+    Ok(python)
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(text.lines().last().map_or_else(|| format!("{command:?} failed"), str::to_owned))
+}

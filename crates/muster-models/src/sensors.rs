@@ -16,6 +16,7 @@ pub mod odometry;
 #[cfg(test)]
 mod testing;
 pub mod truth;
+pub mod wheel_encoder;
 pub mod world_state;
 
 use glam::DVec3;
@@ -38,6 +39,7 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     neighbours::KIND,
     odometry::KIND,
     truth::KIND,
+    wheel_encoder::KIND,
     world_state::KIND,
 ];
 

@@ -272,6 +272,17 @@ impl RobotBuilder {
                 }
             }
         }
+        for slot in &blueprint.sensors {
+            for wanted in slot.sensor.wheels() {
+                let names = blueprint.motion.wheels().iter().map(|wheel| wheel.name);
+                if !names.clone().any(|name| name == wanted) {
+                    let path = format!("{}.sensors.{}.wheels", reading.path, slot.name);
+                    let what = format!("a wheel of motion {:?}", blueprint.motion_kind);
+                    reading.problems.unknown(place, &path, wanted, &what, names);
+                    fits = false;
+                }
+            }
+        }
         let step_m = blueprint.motion.speed_max_mps() * blueprint.rate.period_s();
         if blueprint.shape != Shape::None && step_m > blueprint.shape.inner_radius_m() {
             let least_hz = blueprint.motion.speed_max_mps() / blueprint.shape.inner_radius_m().max(1e-9);

@@ -24,6 +24,8 @@ spec! {
         speed_mps: f64 = 1.0, in 0.0..=1000.0;
         /// The place is reached within this distance.
         tolerance_m: f64 = 0.5, in 0.000001..=100000;
+        /// Slows down in time to stop with this deceleration.
+        brake_mps2: f64 = 0.5, in 0.001..=1e6;
         /// Largest turn rate.
         turn_max_radps: f64 = 1.5, in 0.0..=100.0;
         /// Which setpoint is commanded.
@@ -152,6 +154,7 @@ impl Goto {
             turn_max_radps: self.spec.turn_max_radps,
             lookahead_m: self.spec.lookahead_m,
             turn_radius_m: self.spec.turn_radius_m,
+            brake_mps2: Some(self.spec.brake_mps2),
         }
     }
 }

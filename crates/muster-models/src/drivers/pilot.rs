@@ -31,6 +31,8 @@ pub(super) struct Pilot {
     pub(super) turn_max_radps: f64,
     pub(super) lookahead_m: f64,
     pub(super) turn_radius_m: f64,
+    /// Robots slow down in time to stop with this deceleration; they respond at once if there is none.
+    pub(super) brake_mps2: Option<f64>,
 }
 
 /// Where to go.
@@ -48,6 +50,12 @@ impl Pilot {
     /// Whether height matters to what counts as being there.
     pub(super) fn flat(&self) -> bool {
         self.by != By::Position
+    }
+
+    /// The speed at a distance from a place to stop at.
+    fn speed_at(&self, distance: f64) -> f64 {
+        let speed = math::min(self.speed_mps, 0.5 * self.tolerance_m + 1.5 * distance);
+        self.brake_mps2.map_or(speed, |brake| math::min(speed, (2.0 * brake * distance).sqrt()))
     }
 
     /// Commands a robot to stay where it is. `carrot` is the position it was told last.
@@ -85,7 +93,7 @@ impl Pilot {
                 let turn = math::clamp(2.5 * off, -self.turn_max_radps, self.turn_max_radps);
                 // drives only as far as it looks where it goes, and slows down before the place
                 let ahead = math::max(0.0, math::cos(off));
-                let speed = math::min(self.speed_mps, 0.5 * self.tolerance_m + 1.5 * distance) * ahead * ahead;
+                let speed = self.speed_at(distance) * ahead * ahead;
                 control.command(lane, setpoint::VELOCITY, [speed, 0.0, 0.0, turn]);
             }
             By::Strafe => {
@@ -97,8 +105,9 @@ impl Pilot {
                 control.command(lane, setpoint::VELOCITY, [forward, left, velocity.z, 0.0]);
             }
             By::Pursuit => {
-                let [speed, turn] = self.pursue(here.position_m, yaw, leg, carrot);
+                let ([speed, turn], start) = self.pursue(here.position_m, yaw, leg, carrot);
                 control.command(lane, setpoint::VELOCITY, [speed, 0.0, 0.0, turn]);
+                return start;
             }
             By::Position => {
                 let rest = target - carrot;
@@ -117,8 +126,9 @@ impl Pilot {
     /// Speed and turn rate of pure pursuit (R. C. Coulter, *Implementation of the pure pursuit path tracking algorithm*,
     /// CMU-RI-TR-92-01): the arc through a point of the straight way that lies ahead, of curvature `2 y/d²` for a point
     /// at distance d, y to the side. What lies behind, or inside of the tightest turn, is turned to as far as the radius
-    /// allows, in the second case by turning away first, as the shortest way of bounded curvature does.
-    fn pursue(&self, here: DVec3, yaw: f64, leg: Leg, start: DVec3) -> [f64; 2] {
+    /// allows, in the second case by turning away first, as the shortest way of bounded curvature does; the straight way
+    /// then begins where that ends. Returns where it begins, too.
+    fn pursue(&self, here: DVec3, yaw: f64, leg: Leg, start: DVec3) -> ([f64; 2], DVec3) {
         let (sin, cos) = math::sin_cos(yaw);
         // ahead and to the left of the robot
         let seen = |point: DVec3| {
@@ -140,9 +150,9 @@ impl Pilot {
         let side = 1.0_f64.copysign(across);
         let inside = math::hypot2(along, across - side * radius) < radius - self.tolerance_m;
         let curve = if inside { -side * tightest } else { curve };
-        let slow = if leg.last { 0.5 * self.tolerance_m + 1.5 * distance } else { self.speed_mps };
-        let speed = math::min(self.speed_mps, slow);
-        [speed, speed * math::clamp(curve, -tightest, tightest)]
+        let speed = if leg.last { self.speed_at(distance) } else { self.speed_mps };
+        let start = if inside { here } else { start };
+        ([speed, speed * math::clamp(curve, -tightest, tightest)], start)
     }
 }
 
@@ -158,15 +168,17 @@ mod tests {
             turn_max_radps: 2.0,
             lookahead_m: 1.0,
             turn_radius_m,
+            brake_mps2: None,
         }
     }
 
     /// Follows the commands exactly; the closest it comes to the place, and how long it drives until it is there.
     fn drive(pilot: &Pilot, target: DVec3) -> (f64, Option<f64>) {
-        let (mut here, mut yaw, mut closest) = (DVec3::ZERO, 0.0_f64, f64::INFINITY);
+        let (mut here, mut start, mut yaw, mut closest) = (DVec3::ZERO, DVec3::ZERO, 0.0_f64, f64::INFINITY);
         let leg = Leg { target, last: false, arrived: false };
         for step in 0..20_000 {
-            let [speed, turn] = pilot.pursue(here, yaw, leg, DVec3::ZERO);
+            let ([speed, turn], from) = pilot.pursue(here, yaw, leg, start);
+            start = from;
             assert!((turn / speed).abs() <= 1.0 / pilot.turn_radius_m + 1e-9);
             here += 0.01 * speed * DVec3::new(yaw.cos(), yaw.sin(), 0.0);
             yaw += 0.01 * turn;
@@ -182,7 +194,7 @@ mod tests {
     fn an_arc_is_the_one_through_the_point() {
         let leg = Leg { target: DVec3::new(10.0, 0.0, 0.0), last: false, arrived: false };
         // half a metre to the right of the way, looking along it: the point is 1 m ahead
-        let [speed, turn] = pilot(0.1).pursue(DVec3::new(2.0, -0.5, 0.0), 0.0, leg, DVec3::ZERO);
+        let ([speed, turn], _) = pilot(0.1).pursue(DVec3::new(2.0, -0.5, 0.0), 0.0, leg, DVec3::ZERO);
         assert!((turn / speed - 2.0 * 0.5 / 1.25).abs() < 1e-12);
     }
 

@@ -158,6 +158,7 @@ impl Waypoints {
             turn_max_radps: spec.turn_max_radps,
             lookahead_m: spec.lookahead_m,
             turn_radius_m: spec.turn_radius_m,
+            brake_mps2: None,
         }
     }
 

@@ -1,10 +1,12 @@
 //! Robots on the ground, closed loop, as a scenario runs them.
 
 use glam::DVec3;
+use muster::run::{RunOptions, Unwatched, run};
 use muster::{Setup, Simulation};
 use muster_core::command::Action;
 use muster_core::lanes::setpoint;
 use muster_core::math;
+use muster_core::time::SimTime;
 
 fn simulation(text: &str) -> Simulation {
     Simulation::from_text(text, &Setup::default()).unwrap_or_else(|error| panic!("{error}"))
@@ -319,6 +321,22 @@ fn m18_keys_are_pressed_while_it_runs() {
     press(&mut sim, 3.0);
     sim.run_for(1.0);
     assert_eq!(vector(&sim, "r.velocity_mps"), DVec3::ZERO);
+}
+
+/// How fast they run is for `muster bench atrv-15` to say.
+#[test]
+fn x21_fifteen_atrv_have_every_sensor_at_its_rate() {
+    let mut sim = simulation(include_str!("../../../benches/scenarios/atrv-15.yaml"));
+    let span = SimTime::from_s(3.0);
+    let options = RunOptions { rtf: None, span, windows: None, timeout: None, require_rt: false };
+    let (report, _) = run(&mut sim, &options, &false.into(), &mut Unwatched);
+    let mut names: Vec<&str> = report.sensors.iter().map(|sensor| sensor.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["atrv.gps", "atrv.imu", "atrv.odometry", "atrv.truth"]);
+    assert!(report.sensors.iter().all(|sensor| (sensor.count, sensor.achieved_hz) == (15, 60.0)));
+    for at in 0..15 {
+        assert!(vector(&sim, &format!("atrv{at}.velocity_mps")).length() > 0.3, "atrv{at} drives");
+    }
 }
 
 #[test]

@@ -58,7 +58,7 @@ spec! {
 spec! {
     /// Parameters of the keyboard driver.
     pub struct KeyboardSpec {
-        /// Keys that go down and up.
+        /// Keys that go down and up: up, down, left, right, a, d, page_up, page_down, space.
         keys: Vec<KeyEvent> = Vec::new();
         /// Speed forward and backward.
         speed_mps: f64 = 1.0, in 0.0..=1000.0;
@@ -86,6 +86,12 @@ pub const KIND: Kind<dyn Driver> = Kind {
     fields: KeyboardSpec::FIELDS,
     build: |node, path, also, problems| {
         let mut spec = <KeyboardSpec as Spec>::read(node, path, also, problems)?;
+        if let Some(at) = spec.keys.iter().position(|event| event.press.is_some() == event.release.is_some()) {
+            let place = node.get("keys").map_or(node.place, |keys| keys.place);
+            let found = if spec.keys[at].press.is_some() { "press and release" } else { "neither press nor release" };
+            problems.error(place, &format!("{path}.keys[{at}]"), found, "press or release");
+            return None;
+        }
         spec.keys.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         Some(Arc::new(Keyboard { spec }))
     },
@@ -162,6 +168,19 @@ impl Keyboard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_core::node::{Node, Problems, Value};
+
+    #[test]
+    fn an_event_without_a_key_is_refused_by_its_number() {
+        let mut event = Node::default();
+        event.set("at_s", Node::of(Value::Number(1.0)));
+        let mut node = Node::default();
+        node.set("keys", Node::of(Value::List(vec![event])));
+        let mut problems = Problems::default();
+        assert!((KIND.build)(&node, "driver", &[], &mut problems).is_none());
+        let text = problems.list()[0].to_string();
+        assert!(text.contains("driver.keys[0]") && text.contains("neither press nor release"), "{text}");
+    }
 
     #[test]
     fn keys_have_the_numbers_that_are_documented() {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 spec! {
     /// Wheel encoders.
     pub struct WheelEncoder {
-        /// The wheels, by the names their motion has for them; one to eight.
+        /// One to eight wheels by name: left, right; of cars rear_left, rear_right, front_left, front_right; else wheel0…
         wheels: Vec<String> = vec!["left".to_owned(), "right".to_owned()];
         /// Counts in one turn of a wheel, gears included.
         ticks_per_turn: f64 = 1024.0, in 1.0..=1e9;

@@ -22,7 +22,7 @@
 //! Masses and lengths must be those of the motion; the defaults are those of its defaults.
 
 use super::lqr;
-use crate::motions::segway::{Plant, SegwaySpec, pitch_of};
+use crate::motions::segway::{Parts, Plant, pitch_of};
 use crate::sensors::truth;
 use muster_core::component::{Control, Driver, Kind, Pose, Subscription};
 use muster_core::lanes::{Quantity, setpoint};
@@ -114,7 +114,7 @@ const MEMORY: usize = 7;
 
 /// What the motion's parameters come down to, as far as a controller needs them.
 fn plant_of(spec: &BalanceSpec) -> Plant {
-    Plant::new(&SegwaySpec {
+    Plant::new(&Parts {
         body_mass_kg: spec.body_mass_kg,
         body_inertia_kgm2: spec.body_inertia_kgm2,
         centre_height_m: spec.centre_height_m,
@@ -122,10 +122,6 @@ fn plant_of(spec: &BalanceSpec) -> Plant {
         wheel_inertia_kgm2: spec.wheel_inertia_kgm2,
         wheel_radius_m: spec.wheel_radius_m,
         wheel_gap_m: spec.wheel_gap_m,
-        torque_max_nm: 0.0,
-        friction_nms: 0.0,
-        pitch_stop_rad: 0.0,
-        speed_max_mps: spec.speed_max_mps,
     })
 }
 

@@ -332,7 +332,6 @@ fn twist(speed: f64, curve: f64, constants: &Constants) -> Twist {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planar::yaw;
     use super::super::testing::{Flock, GRAVITY, build, check_same_bits};
     use super::*;
     use glam::DVec3;
@@ -383,7 +382,7 @@ mod tests {
                 let expected = DVec3::new(radius * sine, radius * (1.0 - cosine), 0.0);
                 let error = (flock.vec3(body::POSITION) - expected).length();
                 assert!(error < 1e-9, "{dt_s} s: {error} m off at {steering} rad, {speed} m/s");
-                assert!((yaw(&flock) - speed * 2.0 / radius).abs() < 1e-12);
+                assert!((flock.yaw() - speed * 2.0 / radius).abs() < 1e-12);
             }
         }
     }

@@ -325,7 +325,6 @@ fn aim(
 
 #[cfg(test)]
 mod tests {
-    use super::super::planar::yaw;
     use super::super::testing::{Flock, build, check_same_bits};
     use super::*;
     use muster_core::node::Value;
@@ -387,7 +386,7 @@ mod tests {
             command(&mut flock, 0.0, 0.5, 0.0);
             flock.run(0.1, 20);
             assert!((flock.vec3(body::POSITION) - DVec3::new(0.0, 1.0, 0.0)).length() < 1e-7);
-            assert!(yaw(&flock).abs() < 1e-12);
+            assert!(flock.yaw().abs() < 1e-12);
         }
     }
 
@@ -415,7 +414,7 @@ mod tests {
         // diagonal wheels against each other: no motion of the body explains any of it
         flock.set(body::COLUMNS, &[1.0, 1.0, -1.0, -1.0]);
         flock.run(0.01, 10);
-        assert!(flock.vec3(body::POSITION).length() < 1e-12 && yaw(&flock).abs() < 1e-12);
+        assert!(flock.vec3(body::POSITION).length() < 1e-12 && flock.yaw().abs() < 1e-12);
     }
 
     #[test]
@@ -428,7 +427,7 @@ mod tests {
             let expected = 0.5 * DVec3::new(0.8 * sine - 0.3 * (1.0 - cosine), 0.8 * (1.0 - cosine) + 0.3 * sine, 0.0);
             let error = (flock.vec3(body::POSITION) - expected).length();
             assert!(error < 1e-6, "{error} m off in ticks of {dt_s} s");
-            assert!((yaw(&flock) - 1.4).abs() < 1e-6);
+            assert!((flock.yaw() - 1.4).abs() < 1e-6);
         }
     }
 

@@ -66,9 +66,3 @@ pub(crate) fn drive(columns: &mut [Column], lane: usize, (mean, last): (Twist, T
 pub(crate) fn forward_speed(columns: &[Column], lane: usize) -> f64 {
     math::rotate_inverse(body::orientation(columns, lane), body::vec3(columns, body::VELOCITY, lane)).x
 }
-
-/// A robot's orientation is its yaw where nobody tilted it; tests ask for it.
-#[cfg(test)]
-pub(crate) fn yaw(flock: &super::testing::Flock) -> f64 {
-    math::yaw_from_quat(flock.orientation())
-}

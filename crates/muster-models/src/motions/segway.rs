@@ -21,8 +21,8 @@
 //! The inputs, torques, always act: what turns setpoints into them is a controller ([`balance`](crate::drivers::balance)).
 //! Wheel angles are counted against the body, as encoders on its motors do.
 //!
-//! Defaults are about those of a Segway RMP 200 with a load: 4.4 m/s and 64 kg without load are its maker's, wheels of
-//! 0.48 m diameter 0.54 m apart measured from its drawings; centre of mass, inertias and torques are guesses.
+//! Defaults are about those of a Segway RMP 200 with a load: 4.4 m/s (10 mph) and tyres of 0.48 m are its maker's; masses,
+//! centre of mass, inertias, wheel gap, torques and friction are guesses.
 
 use super::rigid;
 use glam::{DQuat, DVec3};
@@ -67,7 +67,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     doc: "An inverted pendulum on two wheels, with pitch, forward and yaw dynamics; inputs are motor torques.",
     fields: <SegwaySpec as Spec>::FIELDS,
     build: |node, path, also, problems| {
-        Some(Arc::new(Segway { spec: <SegwaySpec as Spec>::read(node, path, also, problems)? }))
+        Some(Arc::new(Segway::new(<SegwaySpec as Spec>::read(node, path, also, problems)?)))
     },
 };
 
@@ -105,20 +105,32 @@ pub(crate) struct Plant {
     pub(crate) gap: f64,
 }
 
+/// Body and wheels, as motion and controller are told of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts {
+    pub(crate) body_mass_kg: f64,
+    pub(crate) body_inertia_kgm2: [f64; 3],
+    pub(crate) centre_height_m: f64,
+    pub(crate) wheel_mass_kg: f64,
+    pub(crate) wheel_inertia_kgm2: f64,
+    pub(crate) wheel_radius_m: f64,
+    pub(crate) wheel_gap_m: f64,
+}
+
 impl Plant {
-    pub(crate) fn new(spec: &SegwaySpec) -> Self {
-        let [roll, pitch, yaw] = spec.body_inertia_kgm2;
-        let lever = spec.body_mass_kg * spec.centre_height_m;
-        let about_axle = lever * spec.centre_height_m;
-        let wheel = spec.wheel_mass_kg + spec.wheel_inertia_kgm2 / (spec.wheel_radius_m * spec.wheel_radius_m);
+    pub(crate) fn new(parts: &Parts) -> Self {
+        let [roll, pitch, yaw] = parts.body_inertia_kgm2;
+        let lever = parts.body_mass_kg * parts.centre_height_m;
+        let about_axle = lever * parts.centre_height_m;
+        let wheel = parts.wheel_mass_kg + parts.wheel_inertia_kgm2 / (parts.wheel_radius_m * parts.wheel_radius_m);
         Self {
-            mass: spec.body_mass_kg + 2.0 * wheel,
+            mass: parts.body_mass_kg + 2.0 * wheel,
             lever,
             pitch: pitch + about_axle,
-            yaw: yaw + spec.wheel_inertia_kgm2 + 0.5 * wheel * spec.wheel_gap_m * spec.wheel_gap_m,
+            yaw: yaw + parts.wheel_inertia_kgm2 + 0.5 * wheel * parts.wheel_gap_m * parts.wheel_gap_m,
             lean: roll + about_axle - yaw,
-            radius: spec.wheel_radius_m,
-            gap: spec.wheel_gap_m,
+            radius: parts.wheel_radius_m,
+            gap: parts.wheel_gap_m,
         }
     }
 
@@ -132,6 +144,7 @@ impl Plant {
 #[derive(Debug, Clone)]
 struct Segway {
     spec: SegwaySpec,
+    plant: Plant,
 }
 
 /// What the kernel needs of specification and tick.
@@ -148,6 +161,21 @@ struct Constants {
     slide: f64,
     spin: f64,
     dt: f64,
+}
+
+impl Segway {
+    fn new(spec: SegwaySpec) -> Self {
+        let plant = Plant::new(&Parts {
+            body_mass_kg: spec.body_mass_kg,
+            body_inertia_kgm2: spec.body_inertia_kgm2,
+            centre_height_m: spec.centre_height_m,
+            wheel_mass_kg: spec.wheel_mass_kg,
+            wheel_inertia_kgm2: spec.wheel_inertia_kgm2,
+            wheel_radius_m: spec.wheel_radius_m,
+            wheel_gap_m: spec.wheel_gap_m,
+        });
+        Self { spec, plant }
+    }
 }
 
 /// What changes under forces.
@@ -199,7 +227,7 @@ impl Motion for Segway {
         let (spec, gravity) = (&self.spec, -tick.environment.gravity_mps2.z);
         let slide = SLIDING * gravity.abs() * tick.dt_s;
         let constants = Constants {
-            plant: Plant::new(spec),
+            plant: self.plant,
             gravity,
             friction: spec.friction_nms,
             torque_max: spec.torque_max_nm,
@@ -333,7 +361,6 @@ pub(crate) fn pitch_of(orientation: DQuat) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planar::yaw;
     use super::super::testing::{Flock, GRAVITY, build, check_same_bits};
     use super::*;
     use muster_core::node::{Node, Problems, Value};
@@ -370,7 +397,7 @@ mod tests {
     fn a_small_pitch_grows_at_the_rate_of_the_linearised_pendulum() {
         let mut flock = pitched(1e-5);
         let rate = growth();
-        assert!((Plant::new(&spec()).fall_rate(GRAVITY) - rate).abs() < 1e-12);
+        assert!((Segway::new(spec()).plant.fall_rate(GRAVITY) - rate).abs() < 1e-12);
         for step in 1..=10 {
             flock.run(0.001, 100);
             let grown = 0.1 * f64::from(step) * rate;
@@ -404,7 +431,7 @@ mod tests {
         flock.set_vec3(body::VELOCITY, DVec3::new(1.0, 0.0, 0.0));
         let turn = math::rotate_inverse(flock.orientation(), DVec3::new(0.0, 0.0, 2.0));
         flock.set_vec3(body::ANGULAR_VELOCITY, turn);
-        let plant = Plant::new(&spec());
+        let plant = Segway::new(spec()).plant;
         let energy = |flock: &Flock| {
             let (sine, cosine) = math::sin_cos(pitch(flock));
             let turning = flock.vec3(body::ANGULAR_VELOCITY);
@@ -432,7 +459,7 @@ mod tests {
         let inertia = 2.3 + 0.13 + 2.0 * wheel * 0.27 * 0.27;
         let expected = 4.0 * 0.27 / 0.24 / inertia;
         assert!((flock.vec3(body::ANGULAR_VELOCITY).z / expected - 1.0).abs() < 1e-9);
-        assert!((yaw(&flock) / (0.5 * expected) - 1.0).abs() < 1e-9);
+        assert!((flock.yaw() / (0.5 * expected) - 1.0).abs() < 1e-9);
         assert!(flock.vec3(body::POSITION).length() < 1e-12 && pitch(&flock).abs() < 1e-12);
     }
 
@@ -441,7 +468,7 @@ mod tests {
         let mut flock = pitched(0.0);
         flock.set(COMMAND, &[0.5, 0.5]);
         flock.run(1e-4, 1);
-        let plant = Plant::new(&spec());
+        let plant = Segway::new(spec()).plant;
         let (force, torque) = (1.0 / 0.24, -1.0);
         // both equations hold for what the tick did
         let (speed, rate) = (flock.vec3(body::VELOCITY).x * 1e4, flock.vec3(body::ANGULAR_VELOCITY).y * 1e4);

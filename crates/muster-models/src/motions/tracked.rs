@@ -100,13 +100,17 @@ struct Constants {
     /// Speed over ground of a track by a radian a second of its sprocket.
     left: f64,
     right: f64,
+    per_left: f64,
+    per_right: f64,
     icr_left: f64,
     icr_right: f64,
     per_width: f64,
     forward: f64,
     /// Sprocket speeds by a metre a second forward and by a radian a second of turn, for velocity setpoints.
-    ahead: [f64; 2],
-    around: [f64; 2],
+    ahead_left: f64,
+    ahead_right: f64,
+    around_left: f64,
+    around_right: f64,
     speed_max: f64,
     turn_max: f64,
     /// Greatest change of a sprocket's speed in a tick.
@@ -121,19 +125,22 @@ impl Tracked {
             (spec.left_efficiency * spec.sprocket_radius_m, spec.right_efficiency * spec.sprocket_radius_m);
         let (per_left, per_right) = (1.0 / left, 1.0 / right);
         let (nominal, half_gap) = (1.0 / spec.sprocket_radius_m, 0.5 * spec.track_gap_m);
-        let (ahead, around) = match spec.compensated {
-            true => ([per_left, per_right], [-spec.icr_left_m * per_left, spec.icr_right_m * per_right]),
-            false => ([nominal; 2], [-half_gap * nominal, half_gap * nominal]),
-        };
+        let [ahead_left, ahead_right] = if spec.compensated { [per_left, per_right] } else { [nominal; 2] };
+        let (aside_left, aside_right) =
+            if spec.compensated { (spec.icr_left_m, spec.icr_right_m) } else { (half_gap, half_gap) };
         Constants {
             left,
             right,
+            per_left,
+            per_right,
             icr_left: spec.icr_left_m,
             icr_right: spec.icr_right_m,
             per_width: 1.0 / (spec.icr_left_m + spec.icr_right_m),
             forward: spec.icr_forward_m,
-            ahead,
-            around,
+            ahead_left,
+            ahead_right,
+            around_left: -aside_left * ahead_left,
+            around_right: aside_right * ahead_right,
             speed_max: spec.speed_max_mps,
             turn_max: spec.turn_max_radps,
             change_max: spec.sprocket_accel_max_radps2 * dt,
@@ -218,12 +225,16 @@ fn targets(columns: &[Column; COLUMNS], lane: usize, constants: &Constants) -> (
     let (speed, turn) = (columns[body::SETPOINT][lane], columns[body::SETPOINT + 3][lane]);
     let left = if by_tracks { columns[COMMAND][lane] } else { 0.0 };
     let right = if by_tracks { columns[COMMAND + 1][lane] } else { 0.0 };
-    let left = if by_velocity { constants.ahead[0] * speed + constants.around[0] * turn } else { left };
-    let right = if by_velocity { constants.ahead[1] * speed + constants.around[1] * turn } else { right };
+    let asked_left = constants.ahead_left * speed + constants.around_left * turn;
+    let asked_right = constants.ahead_right * speed + constants.around_right * turn;
+    let left = if by_velocity { asked_left } else { left };
+    let right = if by_velocity { asked_right } else { right };
     let asked = twist(left, right, constants);
     let speed = rigid::bound(asked.forward, -constants.speed_max, constants.speed_max);
     let turn = rigid::bound(asked.turn, -constants.turn_max, constants.turn_max);
-    ((speed - turn * constants.icr_left) / constants.left, (speed + turn * constants.icr_right) / constants.right)
+    let left = (speed - turn * constants.icr_left) * constants.per_left;
+    let right = (speed + turn * constants.icr_right) * constants.per_right;
+    (left, right)
 }
 
 /// The motion of the origin that these sprocket speeds make.
@@ -238,7 +249,6 @@ fn twist(left: f64, right: f64, constants: &Constants) -> Twist {
 #[cfg(test)]
 mod tests {
     use super::super::differential;
-    use super::super::planar::yaw;
     use super::super::testing::{Flock, build, check_same_bits};
     use super::*;
     use glam::DVec3;
@@ -282,7 +292,7 @@ mod tests {
                 DVec3::new(-centre.x * cosine + centre.y * sine, -centre.x * sine - centre.y * cosine, 0.0);
             let error = (flock.vec3(body::POSITION) - centre - from_centre).length();
             assert!(error < 1e-7, "{error} m off in ticks of {dt_s} s");
-            assert!((yaw(&flock) - 1.5 * turn).abs() < 1e-7);
+            assert!((flock.yaw() - 1.5 * turn).abs() < 1e-7);
             let velocity = math::rotate_inverse(flock.orientation(), flock.vec3(body::VELOCITY));
             assert!((velocity - DVec3::new(forward, -0.2 * turn, 0.0)).length() < 1e-12, "{velocity}");
         }

@@ -1,6 +1,6 @@
 //! Balance: keeps a two-wheeled pendulum (motion [`segway`](crate::motions::segway)) upright and drives it.
 //!
-//! The gains are those of linear-quadratic control ([`lqr`](super::lqr)) of the model linearised about standing upright,
+//! The gains are those of linear-quadratic control (`lqr.rs`) of the model linearised about standing upright,
 //! with pitch θ, its rate, speed and the integral of the error of speed as states and the sum of both motors' torques
 //! as input:
 //!

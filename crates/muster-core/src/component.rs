@@ -86,6 +86,29 @@ pub trait Motion: Send + Sync {
 
     /// Constant properties of the robot (mass, radius), for inspection.
     fn constants(&self) -> Vec<(&'static str, f64)>;
+
+    /// The wheels (or sprockets) whose turning an encoder can count.
+    fn wheels(&self) -> &[Wheel] {
+        &[]
+    }
+}
+
+/// A wheel of a motion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wheel {
+    /// Its name on the robot.
+    pub name: &'static str,
+    /// Where its turning is stored.
+    pub turning: Turning,
+}
+
+/// Where the turning of a wheel is stored: a column of the robot, counted from the first body column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turning {
+    /// The angle it has turned since the start, rad; not wrapped.
+    Angle(usize),
+    /// Its rate, rad/s.
+    Rate(usize),
 }
 
 /// What a motion is told of a tick.
@@ -372,6 +395,11 @@ pub trait Sensor: Send + Sync {
 
     /// How this sensor works.
     fn sense(&self) -> Sense<'_>;
+
+    /// The wheels of the robot's motion that it reads, by name.
+    fn wheels(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// The two ways of measuring.
@@ -416,6 +444,8 @@ pub struct Measure<'a> {
     pub time: SimTime,
     /// Where the sensor sits: `body_from_sensor`.
     pub mount: &'a Pose,
+    /// The wheels of the robot's motion.
+    pub wheels: &'a [Wheel],
     /// Gravity, air, origin.
     pub environment: &'a Environment,
     /// How to run kernels.

@@ -4,18 +4,32 @@
 //! detail; a controller turns setpoints into the inputs of one motion. Both are drivers, called in that order.
 
 pub mod autopilot;
+pub mod balance;
 pub mod flight_control;
 pub mod follow;
 pub mod formation;
+pub mod goto;
 mod heading;
+pub mod keyboard;
+mod lqr;
+mod pilot;
 pub mod random_walk;
 pub mod waypoints;
 
 use muster_core::component::{Driver, Kind};
 
 /// Every built-in driver.
-pub const DRIVERS: &[Kind<dyn Driver>] =
-    &[autopilot::KIND, flight_control::KIND, follow::KIND, formation::KIND, random_walk::KIND, waypoints::KIND];
+pub const DRIVERS: &[Kind<dyn Driver>] = &[
+    autopilot::KIND,
+    balance::KIND,
+    flight_control::KIND,
+    follow::KIND,
+    formation::KIND,
+    goto::KIND,
+    keyboard::KIND,
+    random_walk::KIND,
+    waypoints::KIND,
+];
 
 /// What the integer `status` of a driver means.
 pub mod status {

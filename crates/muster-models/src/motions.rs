@@ -3,15 +3,29 @@
 
 use muster_core::component::{Kind, Motion};
 
+pub mod ackermann;
 pub mod differential;
 pub mod fixed_wing;
+pub mod omnidirectional;
+mod planar;
 pub mod point;
 pub mod quadrotor;
 mod rigid;
+pub mod segway;
 pub mod single_body;
 #[cfg(test)]
 mod testing;
+pub mod tracked;
 
 /// Every built-in motion.
-pub const MOTIONS: &[Kind<dyn Motion>] =
-    &[quadrotor::KIND, fixed_wing::KIND, differential::KIND, point::KIND, single_body::KIND];
+pub const MOTIONS: &[Kind<dyn Motion>] = &[
+    quadrotor::KIND,
+    fixed_wing::KIND,
+    differential::KIND,
+    ackermann::KIND,
+    tracked::KIND,
+    omnidirectional::KIND,
+    segway::KIND,
+    single_body::KIND,
+    point::KIND,
+];

@@ -24,6 +24,7 @@ pub(crate) mod testing;
 pub mod thermometer;
 pub mod truth;
 pub mod velocity;
+pub mod wheel_encoder;
 pub mod world_state;
 
 use glam::{DQuat, DVec3};
@@ -54,6 +55,7 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     thermometer::KIND,
     truth::KIND,
     velocity::KIND,
+    wheel_encoder::KIND,
     world_state::KIND,
 ];
 

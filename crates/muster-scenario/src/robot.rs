@@ -366,6 +366,17 @@ impl RobotBuilder {
                 }
             }
         }
+        for slot in &blueprint.sensors {
+            for wanted in slot.sensor.wheels() {
+                let names = blueprint.motion.wheels().iter().map(|wheel| wheel.name);
+                if !names.clone().any(|name| name == wanted) {
+                    let path = format!("{}.sensors.{}.wheels", reading.path, slot.name);
+                    let what = format!("a wheel of motion {:?}", blueprint.motion_kind);
+                    reading.problems.unknown(place, &path, wanted, &what, names);
+                    fits = false;
+                }
+            }
+        }
         fits && self.check_step(blueprint, place, reading)
     }
 

@@ -10,11 +10,18 @@ macro_rules! files {
 
 files![
     "demos/fleet.yaml",
+    "robots/atrv.yaml",
+    "robots/car.yaml",
     "robots/differential.yaml",
     "robots/fixed_wing.yaml",
+    "robots/neobotix.yaml",
+    "robots/omni.yaml",
+    "robots/pioneer.yaml",
     "robots/point.yaml",
     "robots/quadrotor.yaml",
     "robots/surveyor.yaml",
+    "robots/segway.yaml",
+    "robots/tracked_robot.yaml",
     "worlds/arena.yaml",
     "worlds/empty.yaml",
 ];

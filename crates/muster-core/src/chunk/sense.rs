@@ -61,6 +61,7 @@ impl Lanes {
             period_s: slot.rate.period_s(),
             time: self.now,
             mount: &slot.mount,
+            wheels: cohort.blueprint.motion.wheels(),
             environment: around.environment,
             simd: around.simd,
             joints: cohort.layout.joints,

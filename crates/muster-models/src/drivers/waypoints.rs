@@ -1,28 +1,18 @@
 //! Waypoints: goes from place to place and says when it has arrived. It reads a pose sensor (`pose`, any sensor whose
 //! sample begins with position and orientation) and commands velocity, course or position setpoints, so it drives
-//! every robot whose motion or controller follows setpoints.
+//! every robot whose motion or controller follows setpoints. For a place that is told while it runs see
+//! [`goto`](super::goto).
 
+use super::pilot::{Leg, Pilot};
 use super::status;
 use glam::DVec3;
 use muster_core::component::{Control, Driver, Kind, Pose, Reading, Subscription};
-use muster_core::lanes::{Quantity, setpoint};
+use muster_core::lanes::Quantity;
+use muster_core::spec;
 use muster_core::spec::Spec;
-use muster_core::{choice, math, spec};
 use std::sync::Arc;
 
-choice! {
-    /// Which setpoint is commanded.
-    pub enum By {
-        /// Velocity in the frame of the heading: turns towards the place and drives (ground robots).
-        Velocity = "velocity",
-        /// Velocity in any direction, without turning (robots that move sideways).
-        Strafe = "strafe",
-        /// Position, moved along the way at the given speed (multirotors).
-        Position = "position",
-        /// Course, altitude and airspeed (aircraft).
-        Course = "course"
-    }
-}
+pub use super::pilot::By;
 
 spec! {
     /// Parameters of the waypoints driver.
@@ -41,6 +31,10 @@ spec! {
         turn_max_radps: f64 = 1.5, in 0.0..=100.0;
         /// Which setpoint is commanded.
         by: By = By::Velocity;
+        /// By pursuit: how far ahead on the way the point is that is steered for.
+        lookahead_m: f64 = 1.0, in 0.001..=100000;
+        /// By pursuit: radius of the tightest turn asked for.
+        turn_radius_m: f64 = 0.0, in 0.0..=100000;
         /// Name of the sensor that gives the pose.
         pose: String = "truth".to_owned();
     }
@@ -104,8 +98,9 @@ impl Driver for Waypoints {
                 Some(_) => pose_of(&pose),
                 None => Pose { position_m: home, orientation: glam::DQuat::IDENTITY },
             };
+            let (pilot, carrot) = (self.pilot(), column3(control.state, CARROT, lane));
             if pose.stamp.is_none() || control.integers[STATUS][lane] == status::STOPPED {
-                self.hold(control, lane, here);
+                pilot.hold(control, lane, here, carrot);
                 continue;
             }
             let (target, flat) = self.target(control.integers[NEXT][lane] as usize, home, here.position_m);
@@ -113,11 +108,17 @@ impl Driver for Waypoints {
             if flat || self.spec.by == By::Course {
                 way.z = 0.0;
             }
-            if way.length() <= self.spec.tolerance_m {
+            let reached = way.length() <= self.spec.tolerance_m;
+            if reached {
                 self.reached(control, lane);
             }
-            let (target, _) = self.target(control.integers[NEXT][lane] as usize, home, here.position_m);
-            self.head_for(control, lane, here, target);
+            // a way that is pursued begins at the place before
+            let carrot = if reached && self.spec.by == By::Pursuit { target } else { carrot };
+            let leg = self.leg(control, lane, home, here.position_m);
+            let carrot = pilot.head_for(control, lane, here, leg, carrot);
+            for (axis, value) in carrot.to_array().into_iter().enumerate() {
+                control.state[CARROT + axis][lane] = value;
+            }
         }
     }
 }
@@ -148,6 +149,27 @@ impl Waypoints {
         }
     }
 
+    fn pilot(&self) -> Pilot {
+        let spec = &self.spec;
+        Pilot {
+            by: spec.by,
+            speed_mps: spec.speed_mps,
+            tolerance_m: spec.tolerance_m,
+            turn_max_radps: spec.turn_max_radps,
+            lookahead_m: spec.lookahead_m,
+            turn_radius_m: spec.turn_radius_m,
+            brake_mps2: None,
+        }
+    }
+
+    /// The way to the next place.
+    fn leg(&self, control: &Control<'_>, lane: usize, home: DVec3, here: DVec3) -> Leg {
+        let next = control.integers[NEXT][lane];
+        let (target, _) = self.target(next as usize, home, here);
+        let last = next + 1 >= self.spec.points_m.len() as i64 && !self.spec.loop_forever;
+        Leg { target, last, arrived: control.integers[STATUS][lane] == status::ARRIVED }
+    }
+
     fn reached(&self, control: &mut Control<'_>, lane: usize) {
         let next = control.integers[NEXT][lane] + 1;
         if next < self.spec.points_m.len() as i64 {
@@ -156,62 +178,6 @@ impl Waypoints {
             control.integers[NEXT][lane] = 0;
         } else {
             control.integers[STATUS][lane] = status::ARRIVED;
-        }
-    }
-
-    fn hold(&self, control: &mut Control<'_>, lane: usize, here: Pose) {
-        match self.spec.by {
-            By::Velocity | By::Strafe => control.command(lane, setpoint::VELOCITY, [0.0; 4]),
-            By::Position => {
-                let carrot = column3(control.state, CARROT, lane);
-                control.command(lane, setpoint::POSITION, [carrot.x, carrot.y, carrot.z, 0.0]);
-            }
-            By::Course => {
-                let course = math::yaw_from_quat(here.orientation);
-                let altitude = here.position_m.z;
-                control.command(lane, setpoint::COURSE, [course, altitude, self.spec.speed_mps, 0.0]);
-            }
-        }
-    }
-
-    fn head_for(&self, control: &mut Control<'_>, lane: usize, here: Pose, target: DVec3) {
-        let way = target - here.position_m;
-        let yaw = math::yaw_from_quat(here.orientation);
-        let bearing = math::atan2(way.y, way.x);
-        let off = math::wrap_angle(bearing - yaw);
-        let arrived = control.integers[STATUS][lane] == status::ARRIVED;
-        match self.spec.by {
-            By::Velocity if arrived => control.command(lane, setpoint::VELOCITY, [0.0; 4]),
-            By::Velocity => {
-                let distance = math::hypot2(way.x, way.y);
-                let turn = math::clamp(2.5 * off, -self.spec.turn_max_radps, self.spec.turn_max_radps);
-                // drives only as far as it looks where it goes, and slows down before the place
-                let ahead = math::max(0.0, math::cos(off));
-                let speed =
-                    math::min(self.spec.speed_mps, 0.5 * self.spec.tolerance_m + 1.5 * distance) * ahead * ahead;
-                control.command(lane, setpoint::VELOCITY, [speed, 0.0, 0.0, turn]);
-            }
-            By::Strafe => {
-                let speed = math::min(self.spec.speed_mps, 1.5 * way.length());
-                let velocity = way.normalize_or_zero() * speed;
-                let (sin, cos) = math::sin_cos(yaw);
-                let forward = velocity.x * cos + velocity.y * sin;
-                let left = velocity.y * cos - velocity.x * sin;
-                control.command(lane, setpoint::VELOCITY, [forward, left, velocity.z, 0.0]);
-            }
-            By::Position => {
-                let mut carrot = column3(control.state, CARROT, lane);
-                let rest = target - carrot;
-                let step = self.spec.speed_mps * control.period_s;
-                carrot += if rest.length() <= step { rest } else { rest * (step / rest.length()) };
-                for (axis, value) in carrot.to_array().into_iter().enumerate() {
-                    control.state[CARROT + axis][lane] = value;
-                }
-                control.command(lane, setpoint::POSITION, [carrot.x, carrot.y, carrot.z, 0.0]);
-            }
-            By::Course => {
-                control.command(lane, setpoint::COURSE, [bearing, target.z, self.spec.speed_mps, 0.0]);
-            }
         }
     }
 }

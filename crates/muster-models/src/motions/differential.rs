@@ -10,9 +10,10 @@
 //! Defaults are those of a TurtleBot3 Burger (ROBOTIS e-Manual): wheels of 33 mm radius, 160 mm apart, 0.22 m/s,
 //! 2.84 rad/s; the acceleration of its wheels is not given there and is a guess.
 
+use super::planar::ramp;
 use super::rigid;
 use glam::{DQuat, DVec3};
-use muster_core::component::{Kind, Motion, Tick};
+use muster_core::component::{Kind, Motion, Tick, Turning, Wheel};
 use muster_core::contact::Mobility;
 use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body, setpoint};
 use muster_core::math;
@@ -50,6 +51,11 @@ const STATE: &[Quantity] = INPUTS;
 const COMMAND: usize = body::COLUMNS;
 const WHEELS: usize = COMMAND + 2;
 const COLUMNS: usize = WHEELS + 2;
+
+const ENCODED: &[Wheel] = &[
+    Wheel { name: "left", turning: Turning::Rate(WHEELS) },
+    Wheel { name: "right", turning: Turning::Rate(WHEELS + 1) },
+];
 
 /// The motion of a robot on two driven wheels.
 #[derive(Debug, Clone)]
@@ -136,14 +142,18 @@ impl Motion for Differential {
             ("turn_max_radps", spec.turn_max_radps),
         ]
     }
+
+    fn wheels(&self) -> &[Wheel] {
+        ENCODED
+    }
 }
 
 #[inline(always)]
 fn kernel(columns: &mut [Column; COLUMNS], lanes: usize, constants: &Constants) {
     for lane in 0..lanes.min(LANES) {
         let (left_target, right_target) = targets(columns, lane, constants);
-        let left = ramp(columns[WHEELS][lane], left_target, constants);
-        let right = ramp(columns[WHEELS + 1][lane], right_target, constants);
+        let left = ramp(columns[WHEELS][lane], left_target, constants.change_max);
+        let right = ramp(columns[WHEELS + 1][lane], right_target, constants.change_max);
         columns[WHEELS][lane] = left.last;
         columns[WHEELS + 1][lane] = right.last;
 
@@ -180,24 +190,6 @@ fn targets(columns: &[Column; COLUMNS], lane: usize, constants: &Constants) -> (
     let turn = rigid::bound(turn, -constants.turn_max, constants.turn_max);
     let outer = turn * constants.half_gap;
     ((speed - outer) * constants.per_radius, (speed + outer) * constants.per_radius)
-}
-
-/// Speed of a wheel at the end of a tick and its mean over the tick.
-#[derive(Debug, Clone, Copy)]
-struct Wheel {
-    last: f64,
-    mean: f64,
-}
-
-#[inline(always)]
-fn ramp(first: f64, target: f64, constants: &Constants) -> Wheel {
-    let gap = target - first;
-    let change = rigid::bound(gap, -constants.change_max, constants.change_max);
-    // a wheel that arrives within the tick is on its way only for this share of it
-    let share = gap.abs() / constants.change_max;
-    let share = math::min(share, 1.0);
-    let last = if gap == change { target } else { first + change };
-    Wheel { last, mean: last - 0.5 * share * change }
 }
 
 /// Speed forward and turn rate.

@@ -67,6 +67,10 @@ impl Flock {
         body::orientation(&self.columns, 0)
     }
 
+    pub(crate) fn yaw(&self) -> f64 {
+        math::yaw_from_quat(self.orientation())
+    }
+
     /// Sets columns of all lanes from `first` on.
     pub(crate) fn set(&mut self, first: usize, values: &[f64]) {
         for (column, value) in self.columns[first..].iter_mut().zip(values) {

@@ -1,7 +1,7 @@
 //! A robot-local sensor on a chunk of robots, for tests of one kind.
 
 use glam::DVec3;
-use muster_core::component::{Feel, Measure, Pose, Sense, Sensor, Wind};
+use muster_core::component::{Feel, Measure, Pose, Sense, Sensor, Wheel};
 use muster_core::joints::JointColumns;
 use muster_core::lanes::{Column, LANES, Quantity, body};
 use muster_core::model::Environment;
@@ -30,6 +30,7 @@ pub(crate) struct Bench {
     pub(crate) index: u64,
     pub(crate) period_s: f64,
     pub(crate) mount: Pose,
+    pub(crate) wheels: Vec<Wheel>,
     pub(crate) environment: Environment,
     pub(crate) simd: Simd,
 }
@@ -46,6 +47,7 @@ impl Bench {
             index: 0,
             period_s: 1.0 / rate_hz,
             mount: Pose::IDENTITY,
+            wheels: Vec::new(),
             environment: environment(),
             simd: Simd::detect(),
         }
@@ -63,6 +65,7 @@ impl Bench {
             period_s: self.period_s,
             time: SimTime::from_s(self.index as f64 * self.period_s),
             mount: &self.mount,
+            wheels: &self.wheels,
             environment: &self.environment,
             simd: self.simd,
         })

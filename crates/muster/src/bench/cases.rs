@@ -5,6 +5,7 @@ use super::measure::{Line, Plan, load, measure, median, over};
 use muster_core::node::Value;
 use muster_scenario::build::Override;
 
+const ATRV: &str = include_str!("../../../../benches/scenarios/atrv-15.yaml");
 const FIXED_WING: &str = include_str!("../../../../benches/scenarios/fixed-wing-100.yaml");
 const QUADROTOR: &str = include_str!("../../../../benches/scenarios/quadrotor-10000.yaml");
 const QUADROTOR_DYNAMICS: &str = include_str!("../../../../benches/scenarios/quadrotor-dynamics.yaml");
@@ -33,6 +34,10 @@ fn with_and_without(name: &'static str, text: &str, plan: Plan, how: &How) -> Li
         }
     }
     Ok(lines)
+}
+
+pub(super) fn atrv(how: &How) -> Lines {
+    with_and_without("atrv-15", ATRV, Plan { warm_up_s: 10.0, batch_s: 200.0, batches: 7 }, how)
 }
 
 pub(super) fn fixed_wing(how: &How) -> Lines {

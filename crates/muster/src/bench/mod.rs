@@ -54,6 +54,7 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
+    Case { name: "atrv-15", timed: true, measure: cases::atrv },
     Case { name: "fixed-wing-100", timed: true, measure: cases::fixed_wing },
     Case { name: "quadrotor-10000", timed: true, measure: cases::quadrotor },
     Case { name: "quadrotor-dynamics", timed: true, measure: cases::quadrotor_dynamics },

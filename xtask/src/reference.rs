@@ -7,7 +7,8 @@ use muster_core::spec::{Field, Spec};
 use muster_models::REGISTRY;
 use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
 use muster_scenario::text::{
-    At, DriverText, ExpectText, MotionText, ObstacleText, RobotText, RunText, ScenarioText, SensorText, WorldText,
+    At, DriverText, ExpectText, MotionText, ObstacleText, RobotText, RunText, ScenarioText, SensorText, WaterText,
+    WaveText, WorldText,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -42,9 +43,11 @@ pub(crate) fn text() -> String {
         "# Reference\n\nMade by `cargo xtask reference` from the tables that read scenarios. Units are in the names.\n",
     );
     page.push_str(HABITS);
-    let blocks: [(&str, &[Field]); 16] = [
+    let blocks: [(&str, &[Field]); 18] = [
         ("Scenario", ScenarioText::FIELDS),
         ("`world`", WorldText::FIELDS),
+        ("`world.water`", WaterText::FIELDS),
+        ("`world.water.waves`", WaveText::FIELDS),
         ("`world.obstacles.NAME`", ObstacleText::FIELDS),
         ("`run`", RunText::FIELDS),
         ("A robot", RobotText::FIELDS),

@@ -51,10 +51,10 @@ pub struct Registry {
 /// Moves robots: the only component that may change poses.
 pub trait Motion: Send + Sync {
     /// What a driver or a user can command directly (rotor speeds, wheel speeds, surfaces).
-    fn inputs(&self) -> &'static [Quantity];
+    fn inputs(&self) -> &[Quantity];
 
     /// What the motion remembers beyond the body columns.
-    fn state(&self) -> &'static [Quantity];
+    fn state(&self) -> &[Quantity];
 
     /// The speed no robot with this motion exceeds; the core enforces it and bounds contacts by it.
     fn speed_max_mps(&self) -> f64;

@@ -131,7 +131,9 @@ pub mod setpoint {
     pub const COURSE: f64 = 3.0;
     /// The robot's inputs are commanded directly.
     pub const DIRECT: f64 = 4.0;
+    /// Roll and pitch in rad, turn rate in rad/s, and thrust in N.
+    pub const ATTITUDE: f64 = 5.0;
 
     /// Their names, in the order of the numbers.
-    pub const NAMES: [&str; 5] = ["none", "velocity", "position", "course", "direct"];
+    pub const NAMES: [&str; 6] = ["none", "velocity", "position", "course", "direct", "attitude"];
 }

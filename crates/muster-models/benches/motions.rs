@@ -63,6 +63,7 @@ fn cost_ns(kind: &Kind<dyn Motion>, simd: Simd) -> f64 {
         sea_level_pressure_pa: 101_325.0,
         sea_level_temperature_k: 288.15,
         wind: Arc::new(Constant::CALM),
+        water: None,
         obstacles: Vec::new(),
     };
     let tick = Tick { dt_s: 0.002, time: SimTime::ZERO, environment: &environment, simd };

@@ -5,6 +5,7 @@ use muster_core::component::{Kind, Motion};
 
 pub mod differential;
 pub mod fixed_wing;
+pub mod helicopter;
 pub mod point;
 pub mod quadrotor;
 mod rigid;
@@ -12,4 +13,5 @@ mod rigid;
 mod testing;
 
 /// Every built-in motion.
-pub const MOTIONS: &[Kind<dyn Motion>] = &[quadrotor::KIND, fixed_wing::KIND, differential::KIND, point::KIND];
+pub const MOTIONS: &[Kind<dyn Motion>] =
+    &[quadrotor::KIND, fixed_wing::KIND, helicopter::KIND, differential::KIND, point::KIND];

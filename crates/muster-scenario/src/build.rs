@@ -7,7 +7,8 @@ use crate::merge::merge;
 use crate::robot::{RobotBuilder, at_pose, make_modifiers};
 use crate::template::{Scope, expand};
 use crate::text::{
-    AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, That, WorldText,
+    AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, That, WaterText,
+    WorldText,
 };
 use glam::{DQuat, DVec3};
 use muster_core::component::{Pose, Registry, Wind};
@@ -15,7 +16,7 @@ use muster_core::contact::{Obstacle, Shape};
 use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
 use muster_core::math;
-use muster_core::model::{Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement};
+use muster_core::model::{Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement, Water, Wave};
 use muster_core::node::{Node, Place, Problem, Problems, Value};
 use muster_core::random;
 use muster_core::spec::{Parameter, Spec};
@@ -300,7 +301,21 @@ fn environment(world: &WorldText, node: &Node, registry: Registry, problems: &mu
         sea_level_pressure_pa: world.sea_level_pressure_pa,
         sea_level_temperature_k: world.sea_level_temperature_c + 273.15,
         wind: wind(world, registry, problems).unwrap_or_else(|| Arc::new(Calm)),
+        water: world.water.as_ref().map(water),
         obstacles,
+    }
+}
+
+fn water(text: &WaterText) -> Water {
+    Water {
+        level_m: text.level_m,
+        density_kgpm3: text.density_kgpm3,
+        current_mps: DVec3::from(text.current_mps),
+        wave: text.waves.as_ref().map(|wave| Wave {
+            amplitude_m: wave.amplitude_m,
+            period_s: wave.period_s,
+            direction_rad: wave.direction_deg.to_radians(),
+        }),
     }
 }
 

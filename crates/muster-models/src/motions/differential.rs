@@ -79,11 +79,11 @@ impl Differential {
 }
 
 impl Motion for Differential {
-    fn inputs(&self) -> &'static [Quantity] {
+    fn inputs(&self) -> &[Quantity] {
         INPUTS
     }
 
-    fn state(&self) -> &'static [Quantity] {
+    fn state(&self) -> &[Quantity] {
         STATE
     }
 

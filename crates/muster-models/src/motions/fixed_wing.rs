@@ -319,11 +319,11 @@ impl FixedWing {
 }
 
 impl Motion for FixedWing {
-    fn inputs(&self) -> &'static [Quantity] {
+    fn inputs(&self) -> &[Quantity] {
         INPUTS
     }
 
-    fn state(&self) -> &'static [Quantity] {
+    fn state(&self) -> &[Quantity] {
         STATE
     }
 

@@ -77,11 +77,11 @@ impl Point {
 }
 
 impl Motion for Point {
-    fn inputs(&self) -> &'static [Quantity] {
+    fn inputs(&self) -> &[Quantity] {
         &[]
     }
 
-    fn state(&self) -> &'static [Quantity] {
+    fn state(&self) -> &[Quantity] {
         &[]
     }
 

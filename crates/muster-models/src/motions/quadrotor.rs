@@ -178,11 +178,11 @@ impl Quadrotor {
 }
 
 impl Motion for Quadrotor {
-    fn inputs(&self) -> &'static [Quantity] {
+    fn inputs(&self) -> &[Quantity] {
         INPUTS
     }
 
-    fn state(&self) -> &'static [Quantity] {
+    fn state(&self) -> &[Quantity] {
         STATE
     }
 

@@ -50,6 +50,7 @@ impl Flock {
             sea_level_pressure_pa: 101_325.0,
             sea_level_temperature_k: 288.15,
             wind: Arc::new(Constant::CALM),
+            water: None,
             obstacles: Vec::new(),
         };
         Self { motion, columns, environment, simd: Simd::detect() }

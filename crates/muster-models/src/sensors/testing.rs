@@ -32,6 +32,7 @@ pub(crate) fn environment() -> Environment {
         sea_level_pressure_pa: 101_325.0,
         sea_level_temperature_k: 288.15,
         wind: Arc::new(Calm),
+        water: None,
         obstacles: Vec::new(),
     }
 }

@@ -3,19 +3,29 @@
 //! A driver reads sensors and writes a setpoint, the command interface that does not change with a robot's level of
 //! detail; a controller turns setpoints into the inputs of one motion. Both are drivers, called in that order.
 
+mod as_motion;
 pub mod autopilot;
 pub mod flight_control;
 pub mod follow;
 pub mod formation;
+mod guidance;
 mod heading;
+pub mod helicopter_control;
 pub mod random_walk;
 pub mod waypoints;
 
 use muster_core::component::{Driver, Kind};
 
 /// Every built-in driver.
-pub const DRIVERS: &[Kind<dyn Driver>] =
-    &[autopilot::KIND, flight_control::KIND, follow::KIND, formation::KIND, random_walk::KIND, waypoints::KIND];
+pub const DRIVERS: &[Kind<dyn Driver>] = &[
+    autopilot::KIND,
+    flight_control::KIND,
+    follow::KIND,
+    formation::KIND,
+    helicopter_control::KIND,
+    random_walk::KIND,
+    waypoints::KIND,
+];
 
 /// What the integer `status` of a driver means.
 pub mod status {

@@ -14,6 +14,7 @@ files![
     "robots/fixed_wing.yaml",
     "robots/point.yaml",
     "robots/quadrotor.yaml",
+    "robots/rmax.yaml",
     "worlds/arena.yaml",
     "worlds/empty.yaml",
 ];

@@ -51,6 +51,7 @@ mod hover;
 mod tests;
 
 pub use hover::Hover;
+pub(crate) use hover::Inverse;
 
 muster_core::choice! {
     /// What the rotors do when a helicopter starts.

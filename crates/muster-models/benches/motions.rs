@@ -4,7 +4,7 @@
 use glam::{DQuat, DVec3};
 use muster_core::component::{Blow, Kind, Motion, Tick};
 use muster_core::lanes::{Column, LANES, Quantity, body, setpoint};
-use muster_core::model::{Environment, Origin};
+use muster_core::model::{Environment, Origin, Water};
 use muster_core::node::{Node, Problems};
 use muster_core::simd::Simd;
 use muster_core::time::SimTime;
@@ -63,7 +63,7 @@ fn cost_ns(kind: &Kind<dyn Motion>, simd: Simd) -> f64 {
         sea_level_pressure_pa: 101_325.0,
         sea_level_temperature_k: 288.15,
         wind: Arc::new(Constant::CALM),
-        water: None,
+        water: Some(Water { level_m: 0.0, density_kgpm3: 1025.0, current_mps: DVec3::ZERO, wave: None }),
         obstacles: Vec::new(),
     };
     let tick = Tick { dt_s: 0.002, time: SimTime::ZERO, environment: &environment, simd };

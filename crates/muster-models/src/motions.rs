@@ -6,6 +6,7 @@ use muster_core::component::{Kind, Motion};
 pub mod differential;
 pub mod fixed_wing;
 pub mod helicopter;
+pub mod marine;
 pub mod point;
 pub mod quadrotor;
 mod rigid;
@@ -14,4 +15,4 @@ mod testing;
 
 /// Every built-in motion.
 pub const MOTIONS: &[Kind<dyn Motion>] =
-    &[quadrotor::KIND, fixed_wing::KIND, helicopter::KIND, differential::KIND, point::KIND];
+    &[quadrotor::KIND, fixed_wing::KIND, helicopter::KIND, marine::KIND, differential::KIND, point::KIND];

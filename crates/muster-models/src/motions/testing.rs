@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use muster_core::component::{Kind, Motion, Tick};
 use muster_core::lanes::{Column, LANES, Quantity, body};
 use muster_core::math;
-use muster_core::model::{Environment, Origin};
+use muster_core::model::{Environment, Origin, Water};
 use muster_core::node::{Node, Problems, Value};
 use muster_core::random::Stream;
 use muster_core::simd::Simd;
@@ -21,6 +21,8 @@ pub(crate) struct Flock {
     pub(crate) columns: Vec<Column>,
     pub(crate) environment: Environment,
     pub(crate) simd: Simd,
+    /// The end of the last tick.
+    pub(crate) time_s: f64,
 }
 
 /// The motion of a kind with these parameters.
@@ -53,12 +55,14 @@ impl Flock {
             water: None,
             obstacles: Vec::new(),
         };
-        Self { motion, columns, environment, simd: Simd::detect() }
+        Self { motion, columns, environment, simd: Simd::detect(), time_s: 0.0 }
     }
 
     pub(crate) fn run(&mut self, dt_s: f64, ticks: usize) {
-        let tick = Tick { dt_s, time: SimTime::ZERO, environment: &self.environment, simd: self.simd };
         for _ in 0..ticks {
+            self.time_s += dt_s;
+            let time = SimTime::from_s(self.time_s);
+            let tick = Tick { dt_s, time, environment: &self.environment, simd: self.simd };
             self.motion.advance(&mut self.columns, LANES, &tick);
         }
     }
@@ -88,9 +92,20 @@ impl Flock {
 /// Scalar and wide registers give the same bits over 1000 ticks from different states in every lane. `inputs` are the
 /// limits between which inputs are drawn, `speed_mps` the scale of velocities.
 pub(crate) fn check_same_bits(motion: &Arc<dyn Motion>, mode: f64, inputs: &[(f64, f64)], speed_mps: f64) {
+    check_same_bits_in(None, motion, mode, (inputs, speed_mps));
+}
+
+/// The same in a world with water.
+pub(crate) fn check_same_bits_in(
+    water: Option<Water>,
+    motion: &Arc<dyn Motion>,
+    mode: f64,
+    (inputs, speed_mps): (&[(f64, f64)], f64),
+) {
     let mut flocks = [Simd::Scalar, Simd::detect()].map(|simd| {
         let mut flock = Flock::new(motion.clone(), DVec3::new(speed_mps, 0.0, 0.0));
         flock.simd = simd;
+        flock.environment.water = water;
         for lane in 0..LANES {
             let stream = Stream::new(1, lane as u64);
             let of = |draw| stream.normals(0, draw);

@@ -11,6 +11,7 @@ pub mod formation;
 mod guidance;
 mod heading;
 pub mod helicopter_control;
+pub mod marine_control;
 pub mod random_walk;
 pub mod waypoints;
 
@@ -23,6 +24,7 @@ pub const DRIVERS: &[Kind<dyn Driver>] = &[
     follow::KIND,
     formation::KIND,
     helicopter_control::KIND,
+    marine_control::KIND,
     random_walk::KIND,
     waypoints::KIND,
 ];

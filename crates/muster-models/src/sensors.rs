@@ -9,6 +9,7 @@
 pub mod airspeed;
 pub mod barometer;
 pub mod clock;
+pub mod depth_gauge;
 pub mod gps;
 pub mod imu;
 pub mod neighbours;
@@ -16,6 +17,7 @@ pub mod odometry;
 #[cfg(test)]
 mod testing;
 pub mod truth;
+pub mod water_speed;
 pub mod world_state;
 
 use glam::DVec3;
@@ -33,11 +35,13 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     airspeed::KIND,
     barometer::KIND,
     clock::KIND,
+    depth_gauge::KIND,
     gps::KIND,
     imu::KIND,
     neighbours::KIND,
     odometry::KIND,
     truth::KIND,
+    water_speed::KIND,
     world_state::KIND,
 ];
 

@@ -10,13 +10,16 @@ macro_rules! files {
 
 files![
     "demos/fleet.yaml",
+    "robots/boat.yaml",
     "robots/differential.yaml",
     "robots/fixed_wing.yaml",
     "robots/point.yaml",
     "robots/quadrotor.yaml",
     "robots/rmax.yaml",
+    "robots/submarine.yaml",
     "worlds/arena.yaml",
     "worlds/empty.yaml",
+    "worlds/harbour.yaml",
 ];
 
 /// The names in one folder of the library, without folder and ending.

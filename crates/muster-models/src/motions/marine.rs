@@ -372,7 +372,7 @@ fn kernel<const WAVES: bool>(
     // copies, as a choice between two numbers behind a reference becomes a choice of addresses, lane by lane
     let (constants, step) = (&{ *constants }, &{ *step });
     let half = 0.5 * step.dt;
-    let mut middle = *columns;
+    let mut middle = [[0.0; LANES]; body::ACCELERATION];
     let under = Under::new::<WAVES>(bars, place, lanes);
     for lane in 0..lanes.min(LANES) {
         let now = Body::load(columns, lane);

@@ -115,7 +115,7 @@ pub(super) struct Place {
 
 impl Place {
     #[inline(always)]
-    pub(super) fn new(columns: &[Column; body::COLUMNS], lanes: usize, surface: &Surface) -> Self {
+    pub(super) fn new<const N: usize>(columns: &[Column; N], lanes: usize, surface: &Surface) -> Self {
         let zero = [0.0; LANES];
         let mut place = Self {
             depth: zero,

@@ -3,7 +3,7 @@
 use muster_core::component::Kind;
 use muster_core::lanes::Quantity;
 use muster_core::node::{Node, Problems};
-use muster_core::spec::{Field, Spec};
+use muster_core::spec::{Field, Schema, Spec};
 use muster_models::REGISTRY;
 use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
 use muster_scenario::text::{
@@ -81,6 +81,14 @@ fn family<T: ?Sized>(page: &mut String, title: &str, kinds: &[Kind<T>]) {
     for kind in kinds {
         _ = writeln!(page, "\n### `{}`\n\n{}\n", kind.name, kind.doc);
         table(page, kind.fields);
+        for field in kind.fields {
+            if let Schema::List { of, .. } = (field.schema)()
+                && let Schema::Block(parts) = *of
+            {
+                _ = writeln!(page, "\nEach of `{}`:\n", field.name);
+                table(page, parts);
+            }
+        }
     }
 }
 

@@ -17,6 +17,7 @@ files![
     "robots/quadrotor.yaml",
     "robots/rmax.yaml",
     "robots/submarine.yaml",
+    "worlds/airfield.yaml",
     "worlds/arena.yaml",
     "worlds/empty.yaml",
     "worlds/harbour.yaml",

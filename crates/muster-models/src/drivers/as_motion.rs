@@ -1,7 +1,16 @@
 //! What a controller knows of the vehicle it controls: the parameters of its motion, written as they stand there.
 
 use muster_core::node::{Node, Problems};
+use muster_core::spec;
 use muster_core::spec::{Parameter, Schema, Spec};
+
+spec! {
+    /// What a motion has beside the parameters of its kind.
+    pub struct Ticks {
+        /// Ticks a second; of no meaning to a controller.
+        rate_hz: Option<f64>;
+    }
+}
 
 /// The block of a motion. `kind` and `rate_hz` are passed over, so a robot's file can name its motion by an anchor and
 /// refer to it: `motion: &vehicle {kind: marine, …}`, `controller: {vehicle: *vehicle}`.
@@ -21,7 +30,8 @@ impl<S: Spec> AsMotion<S> {
 
 impl<S: Spec + Parameter> Parameter for AsMotion<S> {
     fn schema(min: f64, max: f64) -> Schema {
-        <S as Parameter>::schema(min, max)
+        let as_motion = Schema::KindOf { registry: "motions", common: <Ticks as Spec>::FIELDS };
+        Schema::Either(vec![<S as Parameter>::schema(min, max), as_motion])
     }
 
     fn read(node: &Node, path: &str, _: (f64, f64), problems: &mut Problems) -> Option<Self> {

@@ -9,8 +9,8 @@
 //!
 //! Roll and pitch are held level where thrusters reach them. The wrench is given to thrusters by the pseudo-inverse of the
 //! matrix of their forces and torques, computed once; axes no thruster reaches, or only together with a more important
-//! one (the order is surge, yaw, heave, sway, pitch, roll), are left alone. If one thruster would have to give more than it can,
-//! all give less in proportion, and integrals wait.
+//! one (the order is surge, yaw, heave, sway, pitch, roll), are left alone. Where thrusters would have to give more than they
+//! can, heave and torques come first, and integrals wait.
 //!
 //! | setpoint   | what is done |
 //! |------------|--------------|
@@ -29,7 +29,7 @@ use super::guidance;
 use super::heading::Heading;
 use crate::motions::marine::{self, MarineSpec};
 use crate::sensors::truth;
-use allocation::Allocation;
+use allocation::{Allocation, Shares};
 use glam::{DQuat, DVec3};
 use muster_core::component::{Control, Driver, Kind, Pose, Subscription};
 use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body, setpoint};
@@ -47,11 +47,11 @@ spec! {
         /// Speed asked per distance from a position setpoint.
         position_gain_per_s: f64 = 0.5, in 0.0..=100.0;
         /// Acceleration asked per error of velocity.
-        velocity_gain_per_s: f64 = 1.5, in 0.0..=100.0;
+        velocity_gain_per_s: f64 = 2.0, in 0.0..=100.0;
         /// Acceleration asked per error of velocity and time, against current, wind and buoyancy.
-        integral_gain_per_s2: f64 = 0.4, in 0.0..=100.0;
+        integral_gain_per_s2: f64 = 1.0, in 0.0..=100.0;
         /// The greatest acceleration from the integral.
-        integral_max_mps2: f64 = 1.0, in 0.0..=100.0;
+        integral_max_mps2: f64 = 2.0, in 0.0..=100.0;
         /// The greatest horizontal speed asked.
         speed_max_mps: f64 = 1.5, in 0.0..=1000.0;
         /// The greatest speed asked upwards and downwards.
@@ -192,17 +192,16 @@ impl Driver for MarineControl {
         let mut block: Block = [[0.0; LANES]; WRENCH + 6];
         let steered = gather(control, &mut block);
         let lanes = (u32::BITS - steered.leading_zeros()).next_multiple_of(LANE_STEP as u32) as usize;
-        let (law, period_s, mut share) = (&self.law, control.period_s, [1.0; LANES]);
+        let (law, period_s) = (&self.law, control.period_s);
         let inputs = &mut *control.inputs;
         control.simd.run(
             #[inline(always)]
             || {
                 wrench(&mut block, lanes, law);
-                if let Some(wrench) = block[WRENCH..].first_chunk() {
-                    self.allocation.share(wrench, lanes, &mut share);
-                    self.allocation.give(wrench, (&share, steered), inputs, lanes);
-                }
-                remember(&mut block, lanes, &share, (law, period_s));
+                let Some(wrench) = block[WRENCH..].first_chunk() else { return };
+                let shares = self.allocation.shares(wrench, lanes);
+                self.allocation.give(wrench, (&shares, steered), inputs, lanes);
+                remember(&mut block, lanes, &shares, (law, period_s));
             },
         );
         for lane in (0..LANES).filter(|lane| steered & (1 << lane) != 0) {
@@ -295,17 +294,19 @@ fn wrench(block: &mut Block, lanes: usize, law: &Law) {
 
 /// Moves the integrals on, except where thrusters are at their limits.
 #[inline(always)]
-fn remember(block: &mut Block, lanes: usize, share: &Column, (law, period_s): (&Law, f64)) {
+fn remember(block: &mut Block, lanes: usize, shares: &Shares, (law, period_s): (&Law, f64)) {
     for lane in 0..lanes.min(LANES) {
         let heading = Heading::of(body::orientation(block, lane));
         let (_, error, turn_error) = errors(block, lane, law, heading);
-        let step_s = if share[lane] < 1.0 { 0.0 } else { period_s };
+        let steer_s = if shares.steer[lane] < 1.0 { 0.0 } else { period_s };
+        let drive_s = if shares.drive[lane] < 1.0 { 0.0 } else { steer_s };
         let limit = |value: f64, most: f64| math::clamp(value, -most, most);
-        let sum = body::vec3(block, HELD + INTEGRAL, lane) + (law.integral_gain * step_s) * error;
+        let sum = body::vec3(block, HELD + INTEGRAL, lane)
+            + law.integral_gain * DVec3::new(drive_s, drive_s, steer_s) * error;
         let most = law.integral_max;
         let sum = DVec3::new(limit(sum.x, most), limit(sum.y, most), limit(sum.z, most));
         body::set_vec3(block, HELD + INTEGRAL, lane, sum);
-        let turn = block[HELD + TURN_INTEGRAL][lane] + law.turn_integral_gain * step_s * turn_error;
+        let turn = block[HELD + TURN_INTEGRAL][lane] + law.turn_integral_gain * steer_s * turn_error;
         block[HELD + TURN_INTEGRAL][lane] = limit(turn, TURN_INTEGRAL_MAX);
     }
 }

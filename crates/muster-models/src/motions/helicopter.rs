@@ -42,7 +42,7 @@ use muster_core::component::{Kind, Motion, Tick};
 use muster_core::contact::Mobility;
 use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body};
 use muster_core::math;
-use muster_core::spec::Spec;
+use muster_core::spec::{Spec, below};
 use std::f64::consts::PI;
 use std::sync::{Arc, OnceLock};
 
@@ -135,7 +135,15 @@ pub const KIND: Kind<dyn Motion> = Kind {
     doc: "A rigid body under a main and a tail rotor with inflow and flapping; inputs are blade pitches and disc tilt.",
     fields: <HelicopterSpec as Spec>::FIELDS,
     build: |node, path, also, problems| {
-        Some(Arc::new(Helicopter::new(<HelicopterSpec as Spec>::read(node, path, also, problems)?)))
+        let spec = <HelicopterSpec as Spec>::read(node, path, also, problems)?;
+        for (name, [least, most]) in [("collective_rad", spec.collective_rad), ("pedal_rad", spec.pedal_rad)] {
+            if least > most {
+                let place = node.get(name).map_or(node.place, |limits| limits.place);
+                problems.error(place, &below(path, name), format!("[{least}, {most}]"), "the least, then the greatest");
+                return None;
+            }
+        }
+        Some(Arc::new(Helicopter::new(spec)))
     },
 };
 

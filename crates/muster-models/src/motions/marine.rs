@@ -21,7 +21,8 @@
 //!
 //! A wave lifts the surface under each bar, and carries and damps the body with the water's velocity at its centre; as
 //! vessels are taken to be small against waves, their diffraction and radiation are left out, as are shallow water,
-//! wash, planing, rudders and fins.
+//! wash, planing, rudders and fins, and the lift of a hull at an angle to its course. So nothing but damping works against
+//! Munk's moment (`v × A v`): at speed a slender hull does not keep its course by itself and needs its control.
 //!
 //! Inputs: `thrust_n`, a force for each thruster along its direction, followed as a first-order lag. Used in every
 //! setpoint mode. Integration is by the explicit midpoint rule with rotation by the exponential of the rate at mid-tick;

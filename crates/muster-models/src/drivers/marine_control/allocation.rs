@@ -1,5 +1,6 @@
 //! Which thruster gives how much of a wrench: the pseudo-inverse of the matrix B of forces and torques of one newton of
-//! each, `Bᵀ (B Bᵀ)⁻¹`, of those rows that thrusters reach. Of all thrusts that give the wrench, it finds the least.
+//! each, `Bᵀ (B Bᵀ)⁻¹`, of those rows that thrusters reach. Of all thrusts that give the wrench, it finds the least. Within
+//! the thrusters' limits heave and torques come first, as a vessel that cannot steer should not drive.
 
 use crate::motions::marine::Thruster;
 use glam::DVec3;
@@ -9,16 +10,18 @@ use muster_core::math;
 /// Thrusts for a wrench.
 #[derive(Debug, Clone)]
 pub(super) struct Allocation {
-    thrusters: Vec<Share>,
+    thrusters: Vec<Thrust>,
     /// Axes that are reached: three forces, three torques.
     axes: [bool; 6],
 }
 
 /// The part of one thruster.
 #[derive(Debug, Clone, Copy)]
-struct Share {
+struct Thrust {
     /// Thrust for each number of the wrench.
     per_wrench: [f64; 6],
+    forward: f64,
+    backward: f64,
     per_forward: f64,
     per_backward: f64,
 }
@@ -45,20 +48,23 @@ impl Allocation {
         let chosen = independent(&rows);
         let reached: Vec<Row> = chosen.iter().map(|axis| rows[*axis].clone()).collect();
         let inverse = inverse_of_square(&reached);
-        let per_limit = |most: f64| if most > 0.0 { 1.0 / most } else { f64::INFINITY };
-        let share = |(index, thruster): (usize, &Thruster)| {
+        // a thruster without thrust in one direction cannot be asked for it, nor stop the others
+        let per_limit = |most: f64| if most > 0.0 { 1.0 / most } else { 0.0 };
+        let part = |(index, thruster): (usize, &Thruster)| {
             let mut per_wrench = [0.0; 6];
             for (place, axis) in chosen.iter().enumerate() {
                 per_wrench[*axis] = (0..chosen.len()).map(|other| reached[other][index] * inverse[other][place]).sum();
             }
-            Share {
+            Thrust {
                 per_wrench,
+                forward: thruster.forward_max_n,
+                backward: thruster.backward_max_n,
                 per_forward: per_limit(thruster.forward_max_n),
                 per_backward: per_limit(thruster.backward_max_n),
             }
         };
         Self {
-            thrusters: thrusters.iter().enumerate().map(share).collect(),
+            thrusters: thrusters.iter().enumerate().map(part).collect(),
             axes: std::array::from_fn(|axis| chosen.contains(&axis)),
         }
     }
@@ -68,49 +74,78 @@ impl Allocation {
         self.axes[axis]
     }
 
-    /// The share of the wrench in each lane that no thruster's limits forbid.
+    /// The shares in each lane that thrusters can give: of heave and torques, and of surge and sway in what is left.
     #[inline(always)]
-    pub(super) fn share(&self, wrench: &[Column; 6], lanes: usize, share: &mut Column) {
+    pub(super) fn shares(&self, wrench: &[Column; 6], lanes: usize) -> Shares {
         let mut load = [1.0; LANES];
         for thruster in &self.thrusters {
             let thruster = &{ *thruster };
             for (lane, load) in load.iter_mut().enumerate().take(lanes.min(LANES)) {
-                let thrust = thruster.thrust(wrench, lane);
-                let needed = math::max(thrust * thruster.per_forward, -thrust * thruster.per_backward);
-                // a thruster without thrust in one direction cannot be asked for it, nor stop the others
-                *load = math::max(*load, if needed < 1e9 { needed } else { 1.0 });
+                let steer = thruster.steer(wrench, lane);
+                let needed = math::max(steer * thruster.per_forward, -steer * thruster.per_backward);
+                *load = math::max(*load, needed);
             }
         }
-        for (share, load) in share.iter_mut().zip(load) {
+        let mut shares = Shares { steer: [1.0; LANES], drive: [1.0; LANES] };
+        for (share, load) in shares.steer.iter_mut().zip(load) {
             *share = 1.0 / load;
         }
+        for thruster in &self.thrusters {
+            let thruster = &{ *thruster };
+            for lane in 0..lanes.min(LANES) {
+                let steer = shares.steer[lane] * thruster.steer(wrench, lane);
+                let drive = thruster.drive(wrench, lane);
+                let room = if drive < 0.0 { steer + thruster.backward } else { thruster.forward - steer };
+                // what is asked of it is less than there is room for, or shared out
+                let fits = drive.abs() <= room;
+                let share = math::max(room, 0.0) / math::max(drive.abs(), 1e-9);
+                shares.drive[lane] = math::min(shares.drive[lane], if fits { 1.0 } else { share });
+            }
+        }
+        shares
     }
 
-    /// Commands the share of the wrench in the lanes whose bits are set.
+    /// Commands the shares of the wrench in the lanes whose bits are set.
     #[inline(always)]
     pub(super) fn give(
         &self,
         wrench: &[Column; 6],
-        (share, bits): (&Column, u32),
+        (shares, bits): (&Shares, u32),
         inputs: &mut [Column],
         lanes: usize,
     ) {
         for (thruster, input) in self.thrusters.iter().zip(inputs) {
             let thruster = &{ *thruster };
             for (lane, input) in input.iter_mut().enumerate().take(lanes.min(LANES)) {
-                let thrust = share[lane] * thruster.thrust(wrench, lane);
+                let steer = shares.steer[lane] * thruster.steer(wrench, lane);
+                let thrust = steer + shares.drive[lane] * thruster.drive(wrench, lane);
                 *input = if bits >> lane & 1 == 1 { thrust } else { *input };
             }
         }
     }
 }
 
-impl Share {
+/// What thrusters can give of a wrench in each lane, from 0 to 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shares {
+    /// Of heave and torques.
+    pub(super) steer: Column,
+    /// Of surge and sway.
+    pub(super) drive: Column,
+}
+
+impl Thrust {
+    /// Thrust for surge and sway.
     #[inline(always)]
-    fn thrust(&self, wrench: &[Column; 6], lane: usize) -> f64 {
-        let [a, b, c, d, e, f] = self.per_wrench;
-        let force = a * wrench[0][lane] + b * wrench[1][lane] + c * wrench[2][lane];
-        force + (d * wrench[3][lane] + e * wrench[4][lane] + f * wrench[5][lane])
+    fn drive(&self, wrench: &[Column; 6], lane: usize) -> f64 {
+        self.per_wrench[0] * wrench[0][lane] + self.per_wrench[1] * wrench[1][lane]
+    }
+
+    /// Thrust for heave and torques.
+    #[inline(always)]
+    fn steer(&self, wrench: &[Column; 6], lane: usize) -> f64 {
+        let [_, _, c, d, e, f] = self.per_wrench;
+        c * wrench[2][lane] + (d * wrench[3][lane] + e * wrench[4][lane] + f * wrench[5][lane])
     }
 }
 
@@ -175,8 +210,9 @@ mod tests {
         let allocation = Allocation::new(thrusters);
         let columns = wrench.map(|value| [value; LANES]);
         let mut sum = [0.0; 6];
-        for (thruster, share) in thrusters.iter().zip(&allocation.thrusters) {
-            let force = DVec3::from(thruster.direction).normalize() * share.thrust(&columns, 0);
+        for (thruster, part) in thrusters.iter().zip(&allocation.thrusters) {
+            let force =
+                DVec3::from(thruster.direction).normalize() * (part.drive(&columns, 0) + part.steer(&columns, 0));
             let torque = DVec3::from(thruster.at_m).cross(force);
             for (sum, value) in sum.iter_mut().zip(force.to_array().into_iter().chain(torque.to_array())) {
                 *sum += value;
@@ -203,17 +239,22 @@ mod tests {
     }
 
     #[test]
-    fn what_one_thruster_cannot_give_makes_all_give_less() {
+    fn torque_comes_first_and_surge_gets_what_is_left() {
         let screws = [thruster([0.0, 0.5, 0.0], [1.0, 0.0, 0.0]), thruster([0.0, -0.5, 0.0], [1.0, 0.0, 0.0])];
         let allocation = Allocation::new(&screws);
         let mut wrench = [[0.0; LANES]; 6];
-        (wrench[0], wrench[5]) = ([150.0; LANES], [75.0; LANES]);
-        // 0 and 150 N are asked of screws that give 100
-        let (mut share, mut inputs) = ([1.0; LANES], [[7.0; LANES]; 2]);
-        allocation.share(&wrench, LANES, &mut share);
-        allocation.give(&wrench, (&share, 0b10), &mut inputs, LANES);
-        assert!((share[0] - 1.0 / 1.5).abs() < 1e-12, "{share:?}");
-        assert!((inputs[0][1]).abs() < 1e-12 && (inputs[1][1] - 100.0).abs() < 1e-12, "{inputs:?}");
+        (wrench[0], wrench[5]) = ([240.0; LANES], [40.0; LANES]);
+        // -40 and 40 N for torque, 120 N each for surge, of screws that give 100
+        let mut inputs = [[7.0; LANES]; 2];
+        let shares = allocation.shares(&wrench, LANES);
+        allocation.give(&wrench, (&shares, 0b10), &mut inputs, LANES);
+        assert!((shares.drive[0] - 0.5).abs() < 1e-12 && shares.steer[0] == 1.0, "{shares:?}");
+        assert!((inputs[0][1] - 20.0).abs() < 1e-12 && (inputs[1][1] - 100.0).abs() < 1e-12, "{inputs:?}");
         assert_eq!(inputs[0][0], 7.0, "others are left alone");
+        // backwards they give 50, so the torque is shared out and nothing is left for surge
+        wrench[5] = [100.0; LANES];
+        let shares = allocation.shares(&wrench, LANES);
+        assert!((shares.steer[0] - 0.5).abs() < 1e-12, "{shares:?}");
+        assert!((shares.drive[0] - 50.0 / 120.0).abs() < 1e-12, "{shares:?}");
     }
 }

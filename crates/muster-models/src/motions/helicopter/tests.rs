@@ -177,6 +177,14 @@ fn cyclic_tilts_and_moves_it_to_the_side_its_name_says() {
     }
 }
 
+#[test]
+fn limits_the_wrong_way_around_are_refused() {
+    let (mut node, mut problems) = (Node::default(), Problems::default());
+    node.set("pedal_rad", Node::of(list(&[0.3, -0.3])));
+    assert!((KIND.build)(&node, "motion", &[], &mut problems).is_none());
+    assert!(problems.list()[0].to_string().starts_with("motion.pedal_rad"), "{:?}", problems.list());
+}
+
 /// Where a manoeuvre ends, integrated in `ticks` ticks.
 fn manoeuvre(ticks: usize) -> DVec3 {
     let mut flock = Flock::new(build(&KIND, &[]), DVec3::new(2.0, 1.0, 0.0));

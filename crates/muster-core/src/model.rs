@@ -1,5 +1,5 @@
 //! The model: everything that does not change while a simulation runs. Blueprints say what robots of one sort are made
-//! of and how their columns are laid out; the environment holds gravity, air, origin and obstacles.
+//! of and how their columns are laid out; the environment holds gravity, air, water, origin and obstacles.
 
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
 use crate::contact::{Mobility, Obstacle, Shape, Solid};

@@ -1,4 +1,4 @@
-//! Control of a helicopter in two loops from `truth`. [Guidance](super::guidance) turns a setpoint into a specific
+//! Control of a helicopter in two loops from `truth`. Guidance, shared with `flight_control`, turns a setpoint into a specific
 //! force; the inner loop turns its direction into an attitude and its length into blade pitch.
 //!
 //! **Tilt.** A tilt φ with rate ω answers the disc's tilt d, which answers the cyclic u after the lag τ of the disc:

@@ -8,7 +8,7 @@ use muster_models::REGISTRY;
 use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
 use muster_scenario::text::{
     At, DriverText, ExpectText, FireText, MotionText, ObstacleText, RobotText, RunText, ScenarioText, SensorText,
-    WorldText, ZoneText,
+    WaterText, WaveText, WorldText, ZoneText,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -48,9 +48,11 @@ pub(crate) fn text() -> String {
         "# Reference\n\nMade by `cargo xtask reference` from the tables that read scenarios. Units are in the names.\n",
     );
     page.push_str(HABITS);
-    let blocks: [(&str, &[Field]); 18] = [
+    let blocks: [(&str, &[Field]); 20] = [
         ("Scenario", ScenarioText::FIELDS),
         ("`world`", WorldText::FIELDS),
+        ("`world.water`", WaterText::FIELDS),
+        ("`world.water.waves`", WaveText::FIELDS),
         ("`world.obstacles.NAME`", ObstacleText::FIELDS),
         ("`world.fires.NAME`", FireText::FIELDS),
         ("`world.zones.NAME`", ZoneText::FIELDS),
@@ -86,6 +88,14 @@ fn family<T: ?Sized>(page: &mut String, title: &str, kinds: &[Kind<T>]) {
     for kind in kinds {
         _ = writeln!(page, "\n### `{}`\n\n{}\n", kind.name, kind.doc);
         table(page, kind.fields);
+        for field in kind.fields {
+            if let Schema::List { of, .. } = (field.schema)()
+                && let Schema::Block(parts) = *of
+            {
+                _ = writeln!(page, "\nEach of `{}`:\n", field.name);
+                table(page, parts);
+            }
+        }
     }
 }
 

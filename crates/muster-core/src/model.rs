@@ -1,5 +1,5 @@
 //! The model: everything that does not change while a simulation runs. Blueprints say what robots of one sort are made
-//! of and how their columns are laid out; the environment holds gravity, air, origin and obstacles.
+//! of and how their columns are laid out; the environment holds gravity, air, water, origin and obstacles.
 
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
 use crate::contact::{Mobility, Part};
@@ -26,6 +26,8 @@ pub struct Environment {
     pub sea_level_temperature_k: f64,
     /// How the air moves.
     pub wind: Arc<dyn Wind>,
+    /// The water, if there is any.
+    pub water: Option<Water>,
     /// What stands in the world.
     pub obstacles: Obstacles,
     /// The date as a year and its fraction, on which the magnetic field of the earth depends.
@@ -45,12 +47,37 @@ impl Environment {
             sea_level_pressure_pa: 101_325.0,
             sea_level_temperature_k: 288.15,
             wind: Arc::new(Calm),
+            water: None,
             obstacles: Obstacles::default(),
             decimal_year: 2026.0,
             fires: Vec::new(),
             zones: Vec::new(),
         }
     }
+}
+
+/// Water everywhere below a level, with a steady current and perhaps a wave.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Water {
+    /// Height of the surface at rest, m.
+    pub level_m: f64,
+    /// Density, kg/m³.
+    pub density_kgpm3: f64,
+    /// Velocity of the water in the world frame, m/s.
+    pub current_mps: DVec3,
+    /// What runs over the surface.
+    pub wave: Option<Wave>,
+}
+
+/// A regular wave of small amplitude on deep water (Airy): the surface is at `a cos(k·x - ωt)` above its level, and ω² = g k.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wave {
+    /// Height of a crest above the level, m.
+    pub amplitude_m: f64,
+    /// Time from crest to crest at one place, s.
+    pub period_s: f64,
+    /// Where it runs to: the angle from east, counter-clockwise, rad.
+    pub direction_rad: f64,
 }
 
 /// Still air.

@@ -260,8 +260,7 @@ impl World {
 
     /// Finds out who could touch whom before `end`.
     fn couple<E: Executor>(&mut self, end: SimTime, executor: &E) {
-        let solids =
-            Solids { environment: &self.environment, one_island: self.options.one_island };
+        let solids = Solids { environment: &self.environment, one_island: self.options.one_island };
         self.coupling.renew(&mut self.state, end, &solids, executor);
     }
 

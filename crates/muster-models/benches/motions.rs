@@ -4,7 +4,7 @@
 use glam::{DQuat, DVec3};
 use muster_core::component::{Blow, Kind, Motion, Tick};
 use muster_core::lanes::{Column, LANES, Quantity, body, setpoint};
-use muster_core::model::Environment;
+use muster_core::model::{Environment, Water};
 use muster_core::node::{Node, Problems};
 use muster_core::simd::Simd;
 use muster_models::motions::MOTIONS;
@@ -54,7 +54,8 @@ fn gust_ns(simd: Simd) -> f64 {
 fn cost_ns(kind: &Kind<dyn Motion>, simd: Simd) -> f64 {
     let mut problems = Problems::default();
     let Some(motion) = (kind.build)(&Node::default(), kind.name, &[], &mut problems) else { return f64::NAN };
-    let environment = Environment::empty();
+    let water = Water { level_m: 0.0, density_kgpm3: 1025.0, current_mps: DVec3::ZERO, wave: None };
+    let environment = Environment { water: Some(water), ..Environment::empty() };
     let tick = Tick::alone(0.002, &environment, simd);
     let mut chunks: Vec<Vec<Column>> = (0..CHUNKS).map(|_| chunk(motion.as_ref())).collect();
     typical_ns(|_| {

@@ -3,15 +3,19 @@
 //! A driver reads sensors and writes a setpoint, the command interface that does not change with a robot's level of
 //! detail; a controller turns setpoints into the inputs of one motion. Both are drivers, called in that order.
 
+mod as_motion;
 pub mod autopilot;
 pub mod balance;
 pub mod flight_control;
 pub mod follow;
 pub mod formation;
 pub mod goto;
+mod guidance;
 mod heading;
+pub mod helicopter_control;
 pub mod keyboard;
 mod lqr;
+pub mod marine_control;
 mod pilot;
 pub mod random_walk;
 pub mod waypoints;
@@ -26,7 +30,9 @@ pub const DRIVERS: &[Kind<dyn Driver>] = &[
     follow::KIND,
     formation::KIND,
     goto::KIND,
+    helicopter_control::KIND,
     keyboard::KIND,
+    marine_control::KIND,
     random_walk::KIND,
     waypoints::KIND,
 ];

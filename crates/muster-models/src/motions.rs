@@ -6,6 +6,8 @@ use muster_core::component::{Kind, Motion};
 pub mod ackermann;
 pub mod differential;
 pub mod fixed_wing;
+pub mod helicopter;
+pub mod marine;
 pub mod omnidirectional;
 mod planar;
 pub mod point;
@@ -21,6 +23,8 @@ pub mod tracked;
 pub const MOTIONS: &[Kind<dyn Motion>] = &[
     quadrotor::KIND,
     fixed_wing::KIND,
+    helicopter::KIND,
+    marine::KIND,
     differential::KIND,
     ackermann::KIND,
     tracked::KIND,

@@ -12,6 +12,7 @@ pub mod attitude;
 pub mod barometer;
 pub mod battery;
 pub mod clock;
+pub mod depth_gauge;
 pub mod gps;
 pub mod gyroscope;
 pub mod imu;
@@ -24,6 +25,7 @@ pub(crate) mod testing;
 pub mod thermometer;
 pub mod truth;
 pub mod velocity;
+pub mod water_speed;
 pub mod wheel_encoder;
 pub mod world_state;
 
@@ -45,6 +47,7 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     barometer::KIND,
     battery::KIND,
     clock::KIND,
+    depth_gauge::KIND,
     gps::KIND,
     gyroscope::KIND,
     imu::KIND,
@@ -56,6 +59,7 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     truth::KIND,
     velocity::KIND,
     wheel_encoder::KIND,
+    water_speed::KIND,
     world_state::KIND,
 ];
 

@@ -8,8 +8,8 @@ use crate::outline::terrain;
 use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers};
 use crate::template::{Scope, expand};
 use crate::text::{
-    AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, That, WorldText,
-    ZoneText,
+    AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, That, WaterText,
+    WorldText, ZoneText,
 };
 use glam::DVec3;
 use muster_core::component::{Pose, Registry, Wind};
@@ -17,7 +17,7 @@ use muster_core::contact::{Obstacle, Surface};
 use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
 use muster_core::math;
-use muster_core::model::{Calm, Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement};
+use muster_core::model::{Calm, Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement, Water, Wave};
 use muster_core::node::{Node, Place, Problem, Problems, Value};
 use muster_core::obstacles::Obstacles;
 use muster_core::random;
@@ -305,6 +305,7 @@ fn environment(
         sea_level_pressure_pa: world.sea_level_pressure_pa,
         sea_level_temperature_k: world.sea_level_temperature_c + 273.15,
         wind: wind(world, registry, problems).unwrap_or_else(|| Arc::new(Calm)),
+        water: world.water.as_ref().map(water),
         obstacles: Obstacles::new(obstacles),
         decimal_year: world.decimal_year,
         fires: world
@@ -319,6 +320,19 @@ fn environment(
             })
             .collect(),
         zones: zones(world, node, problems),
+    }
+}
+
+fn water(text: &WaterText) -> Water {
+    Water {
+        level_m: text.level_m,
+        density_kgpm3: text.density_kgpm3,
+        current_mps: DVec3::from(text.current_mps),
+        wave: text.waves.as_ref().map(|wave| Wave {
+            amplitude_m: wave.amplitude_m,
+            period_s: wave.period_s,
+            direction_rad: wave.direction_deg.to_radians(),
+        }),
     }
 }
 

@@ -45,6 +45,32 @@ spec! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gusts(pub Node);
 
+spec! {
+    /// A regular wave of small amplitude on deep water.
+    pub struct WaveText {
+        /// Height of a crest above the level.
+        amplitude_m: f64 = 0.2, in 0.0..=20.0;
+        /// Time from crest to crest at one place.
+        period_s: f64 = 5.0, in 0.1..=60.0;
+        /// Where it runs to: the angle from east, counter-clockwise.
+        direction_deg: f64 = 0.0, in -360..=360;
+    }
+}
+
+spec! {
+    /// Water everywhere below a level.
+    pub struct WaterText {
+        /// Height of the surface at rest.
+        level_m: f64 = 0.0, in -1e5..=1e5;
+        /// Density.
+        density_kgpm3: f64 = 1025.0, in 1.0..=20000;
+        /// Velocity of the water in the world frame.
+        current_mps: [f64; 3] = [0.0; 3], in -100..=100;
+        /// A wave that runs over the surface.
+        waves: Option<WaveText>;
+    }
+}
+
 outlined! {
     /// Something solid that never moves: one shape.
     pub struct ObstacleText {
@@ -150,6 +176,8 @@ spec! {
         sea_level_temperature_c: f64 = 15.0, in -90..=60;
         /// Wind.
         wind: WindText = WindText { mean_mps: [0.0; 3], gusts: None };
+        /// Water everywhere below a level; `{}` for still sea water up to z = 0.
+        water: Option<WaterText>;
         /// A solid ground at z = 0.
         ground: bool = true;
         /// What stands in the world, by name.

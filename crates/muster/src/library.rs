@@ -12,6 +12,7 @@ files![
     "demos/fleet.yaml",
     "robots/atrv.yaml",
     "robots/car.yaml",
+    "robots/boat.yaml",
     "robots/differential.yaml",
     "robots/fixed_wing.yaml",
     "robots/neobotix.yaml",
@@ -22,8 +23,12 @@ files![
     "robots/surveyor.yaml",
     "robots/segway.yaml",
     "robots/tracked_robot.yaml",
+    "robots/rmax.yaml",
+    "robots/submarine.yaml",
+    "worlds/airfield.yaml",
     "worlds/arena.yaml",
     "worlds/empty.yaml",
+    "worlds/harbour.yaml",
 ];
 
 /// The names in one folder of the library, without folder and ending.

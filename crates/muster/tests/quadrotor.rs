@@ -71,6 +71,19 @@ fn hover_holds_within_five_centimetres_for_a_minute() {
 }
 
 #[test]
+fn an_attitude_is_held_with_its_turn_rate_and_thrust() {
+    let mut sim = quadrotor("", "");
+    let weight = 0.716 * 9.80665;
+    fly(&mut sim, setpoint::ATTITUDE, [0.1, -0.05, 0.5, weight], 1.5, |_, _| ());
+    let values = sim.world().property("q.orientation").expect("an orientation");
+    let [x, y, z, w] = values.try_into().expect("four numbers");
+    let (roll, pitch, _) = muster_core::math::rpy_from_quat(glam::DQuat::from_xyzw(x, y, z, w));
+    assert!((roll - 0.1).abs() < 0.01 && (pitch + 0.05).abs() < 0.01, "{roll} {pitch}");
+    let turn = vec3(&sim, "q.angular_velocity_radps")[2];
+    assert!((turn - 0.5).abs() < 0.03, "{turn}");
+}
+
+#[test]
 fn wind_does_not_push_it_off_its_place() {
     let mut sim = quadrotor("", "wind: {mean_mps: [3, 0, 0]}");
     let (mut worst, mut later) = (0.0, 0.0);

@@ -242,6 +242,27 @@ fn a_world_file_sets_origin_gravity_and_air() {
 }
 
 #[test]
+fn there_are_worlds_for_robots_of_the_air_the_ground_and_the_sea() {
+    for (world, robot, at) in [
+        ("airfield", "rmax", "[0, 0, 30]"),
+        ("airfield", "quadrotor", "[0, 0, 30]"),
+        ("airfield", "fixed_wing", "[0, 0, 60]"),
+        ("arena", "differential", "[0, 0, 0]"),
+        ("harbour", "boat", "[0, 5, 0.13]"),
+        ("harbour", "submarine", "[0, 5, -3]"),
+    ] {
+        let place = format!("at: {{xyz_m: {at}}}");
+        let mut sim = simulation(&format!(
+            "{{world: {{include: worlds/{world}.yaml}}, robots: [{{name: r, kind: {robot}, {place}}}]}}"
+        ));
+        let before = position(&sim, "r").z;
+        sim.run_for(5.0);
+        assert!((position(&sim, "r").z - before).abs() < 2.0, "{robot} in {world}: {}", position(&sim, "r"));
+        assert_eq!(number(&sim, "r.contacts"), 0.0, "{robot} in {world}");
+    }
+}
+
+#[test]
 fn includes_nest_merge_and_are_refused_in_circles() {
     let dir = folder(
         "includes",
@@ -460,7 +481,10 @@ fn examples_and_demos_fit_the_schema_and_mistakes_do_not() {
     let texts: Vec<String> = examples.map(|path| std::fs::read_to_string(path).unwrap()).collect();
     let demos =
         library::FILES.iter().filter(|(name, _)| name.starts_with("demos/")).map(|(_, text)| (*text).to_owned());
-    for text in texts.into_iter().chain(demos) {
+    let vessel = "{kind: marine, rate_hz: 100, mass_kg: 14}";
+    let anchored =
+        format!("{{robots: [{{name: r, motion: &v {vessel}, controller: {{kind: marine_control, vessel: *v}}}}]}}");
+    for text in texts.into_iter().chain(demos).chain([anchored]) {
         assert!(fits(&yaml::parse(&text, 0).unwrap(), &schema), "{text}");
     }
     for text in [

@@ -3,23 +3,20 @@
 //! thrust. The inner loop is [`muster_flight::step_lanes`]: integers only, from raw counts of the `imu` and nothing else, the
 //! code and gains that fly on a microcontroller.
 //!
-//! ```text
-//! v* = k_p (p* − p), limited                 position setpoints; velocity setpoints begin here
-//! a  = k_v (v* − v) + b,   ḃ = k_i (v* − v)  b: against wind and errors of the model; held while a is limited
-//! f  = a + g ẑ                               limited in tilt; the attitude has its thrust axis along f
-//! T  = m f · ẑ_body                          so a body not yet tilted does not climb
-//! ```
+//! Guidance gives a specific force f; the attitude has its thrust axis along it, and the thrust is `m f · ẑ_body`, so a
+//! body not yet tilted does not climb.
 //!
-//! Setpoints: none stops the rotors; velocity and position as in [`setpoint`]; course is flown as a velocity over
-//! ground with the nose along it; direct leaves the inputs alone, only the estimate of attitude goes on. The airframe
-//! must be that of the motion; the defaults are those of an AscTec Hummingbird, which is also the motion's default.
+//! Setpoints: none stops the rotors; velocity, position and attitude as in [`setpoint`]; course is flown as a velocity
+//! over ground with the nose along it; direct leaves the inputs alone, only the estimate of attitude goes on. The
+//! airframe must be that of the motion; the defaults are those of an AscTec Hummingbird, which is also the motion's
+//! default.
 //!
 //! As on a real vehicle a gyroscope's bias is learnt while standing: a robot whose sensor is off by more than about
 //! 0.03 rad/s should start on the ground and wait there for a second without a setpoint. Less is overcome in the air.
 
+use super::guidance::{self, Fix, GRAVITY_MPS2, Guidance, LIFT_MIN};
 use super::heading::Heading;
 use crate::sensors::{imu, truth};
-use glam::{DQuat, DVec3};
 use muster_core::component::{Control, Driver, Kind, Pose, Reading, Subscription};
 use muster_core::lanes::{Column, IntColumn, LANE_STEP, LANES, Quantity, body, setpoint};
 use muster_core::math;
@@ -164,12 +161,7 @@ fn gains_of(spec: &FlightControlSpec, rate_hz: f64) -> GainsSpec {
     }
 }
 
-/// The gravity the outer loop reckons with; the integral makes up for another.
-const GRAVITY_MPS2: f64 = 9.80665;
-
-/// The vertical specific force is held between this share of gravity, so that there is always thrust to tilt…
-const LIFT_MIN: f64 = 0.3 * GRAVITY_MPS2;
-/// …and this share of the greatest thrust, so that some is left for attitude.
+/// The vertical specific force is held below this share of the greatest thrust, so that some is left for attitude.
 const LIFT_MAX_SHARE: f64 = 0.8;
 
 struct FlightControl {
@@ -185,16 +177,7 @@ struct FlightControl {
 #[derive(Clone, Copy)]
 struct Outer {
     mass_kg: f64,
-    position_gain: f64,
-    velocity_gain: f64,
-    /// Gain times period.
-    integral_step: f64,
-    integral_max: f64,
-    heading_gain: f64,
-    speed_max: f64,
-    climb_max: f64,
-    tilt_max_tan: f64,
-    lift_max: f64,
+    guidance: Guidance,
 }
 
 const IMU: usize = 0;
@@ -210,8 +193,7 @@ impl FlightControl {
     fn new(spec: FlightControlSpec, airframe: Airframe, gains: Gains, rate_hz: f64) -> Self {
         let lift_max = LIFT_MAX_SHARE * f64::from(airframe.thrust_max_mn()) * 1e-3 / spec.mass_kg;
         let outer_every = math::max(1.0, math::round_nearest(rate_hz / spec.outer_rate_hz));
-        let outer = Outer {
-            mass_kg: spec.mass_kg,
+        let guidance = Guidance {
             position_gain: spec.position_gain_per_s,
             velocity_gain: spec.velocity_gain_per_s,
             integral_step: spec.integral_gain_per_s2 * (outer_every / rate_hz),
@@ -222,6 +204,7 @@ impl FlightControl {
             tilt_max_tan: math::tan(spec.tilt_max_deg.to_radians()),
             lift_max: math::max(lift_max, LIFT_MIN),
         };
+        let outer = Outer { mass_kg: spec.mass_kg, guidance };
         Self { outer_every: outer_every as u64, outer, spec, airframe, gains }
     }
 }
@@ -449,72 +432,27 @@ impl Outer {
         lanes: usize,
     ) {
         for lane in 0..lanes.min(LANES) {
-            let velocity = body::vec3(sample, truth::VELOCITY, lane);
             let orientation = body::orientation(sample, lane);
             let heading = Heading::of(orientation);
             let setpoint = [asked[0][lane], asked[1][lane], asked[2][lane], asked[3][lane]];
-            let position = body::vec3(sample, truth::POSITION, lane);
-            let (aim, turn_rate) = self.wanted(mode[lane], setpoint, position, heading);
+            let (position, velocity) =
+                (body::vec3(sample, truth::POSITION, lane), body::vec3(sample, truth::VELOCITY, lane));
+            let fix = Fix { position, velocity, heading };
+            let lead = self.guidance.lead(mode[lane], setpoint, &fix, body::vec3(integral, 0, lane));
+            let tilt = guidance::tilt_along(lead.force, heading);
+            let thrust_mn = 1e3 * self.mass_kg * lead.force.dot(guidance::up(orientation));
 
-            let (error, summed) = (aim - velocity, body::vec3(integral, 0, lane));
-            let acceleration = self.velocity_gain * error + summed;
-            let force = self.within_tilt(acceleration + DVec3::new(0.0, 0.0, GRAVITY_MPS2));
-            // what is limited does not answer, so its error must not be summed up
-            let level_free = (force.x == acceleration.x) & (force.y == acceleration.y);
-            let lift_free = force.z == acceleration.z + GRAVITY_MPS2;
-            let level_step = if level_free { self.integral_step } else { 0.0 };
-            let lift_step = if lift_free { self.integral_step } else { 0.0 };
-            let limit = |value: f64| math::clamp(value, -self.integral_max, self.integral_max);
-            integral[0][lane] = limit(summed.x + level_step * error.x);
-            integral[1][lane] = limit(summed.y + level_step * error.y);
-            integral[2][lane] = limit(summed.z + lift_step * error.z);
-
-            let attitude = self.attitude(force, orientation, heading);
-            wanted[0][lane] = e4(attitude[0]);
-            wanted[1][lane] = e4(attitude[1]);
-            wanted[2][lane] = e4(turn_rate);
+            let by_attitude = mode[lane] == setpoint::ATTITUDE;
+            let either = |ordered: f64, found: f64| if by_attitude { ordered } else { found };
+            integral[0][lane] = either(integral[0][lane], lead.integral.x);
+            integral[1][lane] = either(integral[1][lane], lead.integral.y);
+            integral[2][lane] = either(integral[2][lane], lead.integral.z);
+            wanted[0][lane] = e4(either(setpoint[0], tilt[0]));
+            wanted[1][lane] = e4(either(setpoint[1], tilt[1]));
+            wanted[2][lane] = e4(either(setpoint[2], lead.turn_rate));
             // at nothing the inner loop would give up attitude
-            wanted[3][lane] = nearest_i32(attitude[2]).max(1);
+            wanted[3][lane] = nearest_i32(either(1e3 * setpoint[3], thrust_mn)).max(1);
         }
-    }
-
-    /// The velocity in the world and the turn rate that a setpoint asks for.
-    #[inline(always)]
-    fn wanted(self, mode: f64, [a, b, c, d]: [f64; 4], position: DVec3, heading: Heading) -> (DVec3, f64) {
-        // all three in every lane, then a choice
-        let (at_position, on_course) = (mode == setpoint::POSITION, mode == setpoint::COURSE);
-        let direction = math::sin_cos(if on_course { a } else { d });
-        let turn = self.heading_gain * heading.turn_to(direction);
-        let turn_rate = if at_position | on_course { turn } else { d };
-        let there = self.position_gain * (DVec3::new(a, b, c) - position);
-        let climb = self.position_gain * (b - position.z);
-        let along = DVec3::new(c * direction.1, c * direction.0, climb);
-        let moving = heading.in_world(DVec3::new(a, b, c));
-        let velocity = if on_course { along } else { moving };
-        let velocity = if at_position { there } else { velocity };
-        let speed = math::hypot2(velocity.x, velocity.y);
-        let share = if speed > self.speed_max { self.speed_max / speed } else { 1.0 };
-        let climb = math::clamp(velocity.z, -self.climb_max, self.climb_max);
-        (DVec3::new(share * velocity.x, share * velocity.y, climb), turn_rate)
-    }
-
-    /// The nearest specific force that the rotors can give and whose tilt is allowed; height comes first.
-    #[inline(always)]
-    fn within_tilt(self, force: DVec3) -> DVec3 {
-        let lift = math::clamp(force.z, LIFT_MIN, self.lift_max);
-        let (side, side_max) = (math::hypot2(force.x, force.y), lift * self.tilt_max_tan);
-        let share = if side > side_max { side_max / side } else { 1.0 };
-        DVec3::new(share * force.x, share * force.y, lift)
-    }
-
-    /// Roll and pitch of the attitude whose thrust axis lies along a specific force, and the thrust in mN that the
-    /// present attitude shall have.
-    #[inline(always)]
-    fn attitude(self, force: DVec3, orientation: DQuat, heading: Heading) -> [f64; 3] {
-        let DVec3 { x: forward, y: left, z: lift } = heading.of_world(force);
-        let up = math::rotate(orientation, DVec3::Z);
-        let roll = -math::atan2(left, math::hypot2(forward, lift));
-        [roll, math::atan2(forward, lift), 1e3 * self.mass_kg * force.dot(up)]
     }
 }
 

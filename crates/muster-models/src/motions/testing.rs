@@ -4,10 +4,11 @@ use glam::{DQuat, DVec3};
 use muster_core::component::{Kind, Motion, Tick};
 use muster_core::lanes::{Column, LANES, Quantity, body};
 use muster_core::math;
-use muster_core::model::Environment;
+use muster_core::model::{Environment, Water};
 use muster_core::node::{Node, Problems, Value};
 use muster_core::random::Stream;
 use muster_core::simd::Simd;
+use muster_core::time::SimTime;
 use std::sync::Arc;
 
 /// Standard gravity, m/s².
@@ -19,6 +20,8 @@ pub(crate) struct Flock {
     pub(crate) columns: Vec<Column>,
     pub(crate) environment: Environment,
     pub(crate) simd: Simd,
+    /// The end of the last tick.
+    pub(crate) time_s: f64,
 }
 
 /// The motion of a kind with these parameters.
@@ -43,12 +46,14 @@ impl Flock {
             motion.start(&mut columns, lane);
         }
         let environment = Environment { gravity_mps2: DVec3::new(0.0, 0.0, -GRAVITY), ..Environment::empty() };
-        Self { motion, columns, environment, simd: Simd::detect() }
+        Self { motion, columns, environment, simd: Simd::detect(), time_s: 0.0 }
     }
 
     pub(crate) fn run(&mut self, dt_s: f64, ticks: usize) {
-        let tick = Tick::alone(dt_s, &self.environment, self.simd);
         for _ in 0..ticks {
+            self.time_s += dt_s;
+            let time = SimTime::from_s(self.time_s);
+            let tick = Tick { time, ..Tick::alone(dt_s, &self.environment, self.simd) };
             self.motion.advance(&mut self.columns, LANES, &tick);
         }
     }
@@ -82,9 +87,20 @@ impl Flock {
 /// Scalar and wide registers give the same bits over 1000 ticks from different states in every lane. `inputs` are the
 /// limits between which inputs are drawn, `speed_mps` the scale of velocities.
 pub(crate) fn check_same_bits(motion: &Arc<dyn Motion>, mode: f64, inputs: &[(f64, f64)], speed_mps: f64) {
+    check_same_bits_in(None, motion, mode, (inputs, speed_mps));
+}
+
+/// The same in a world with water.
+pub(crate) fn check_same_bits_in(
+    water: Option<Water>,
+    motion: &Arc<dyn Motion>,
+    mode: f64,
+    (inputs, speed_mps): (&[(f64, f64)], f64),
+) {
     let mut flocks = [Simd::Scalar, Simd::detect()].map(|simd| {
         let mut flock = Flock::new(motion.clone(), DVec3::new(speed_mps, 0.0, 0.0));
         flock.simd = simd;
+        flock.environment.water = water;
         for lane in 0..LANES {
             let stream = Stream::new(1, lane as u64);
             let of = |draw| stream.normals(0, draw);

@@ -210,10 +210,12 @@ mod tests {
             Obstacle::new("", Solid::new(shape).expect("a shape"), Pose { position_m, ..Pose::IDENTITY })
         };
         let mut environment = environment();
-        environment.obstacles = Obstacles::new((0..balls)
-            .map(|ball| obstacle(Shape::Sphere { radius_m: 0.5 }, place(ball, 2)))
-            .chain((balls > 0).then(|| obstacle(Shape::Plane, DVec3::ZERO)))
-            .collect());
+        environment.obstacles = Obstacles::new(
+            (0..balls)
+                .map(|ball| obstacle(Shape::Sphere { radius_m: 0.5 }, place(ball, 2)))
+                .chain((balls > 0).then(|| obstacle(Shape::Plane, DVec3::ZERO)))
+                .collect(),
+        );
         Snapshot::of(Arc::new(environment), (0..robots).map(seen).collect(), &[radius_m])
     }
 

@@ -58,8 +58,8 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     thermometer::KIND,
     truth::KIND,
     velocity::KIND,
-    wheel_encoder::KIND,
     water_speed::KIND,
+    wheel_encoder::KIND,
     world_state::KIND,
 ];
 

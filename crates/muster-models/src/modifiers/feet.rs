@@ -34,6 +34,7 @@ const NAMES: &[(&str, &str)] = &[
     ("airspeed_mps", "airspeed_ftps"),
     ("altitude_m", "altitude_ft"),
     ("body_velocity_mps", "body_velocity_ftps"),
+    ("depth_m", "depth_ft"),
     ("displacement_m", "displacement_ft"),
     ("distance_m", "distance_ft"),
     ("ecef_m", "ecef_ft"),
@@ -45,6 +46,7 @@ const NAMES: &[(&str, &str)] = &[
     ("travelled_m", "travelled_ft"),
     ("utm_m", "utm_ft"),
     ("velocity_mps", "velocity_ftps"),
+    ("water_speed_mps", "water_speed_ftps"),
 ];
 
 impl Feet {

@@ -53,7 +53,8 @@ impl Flock {
         for _ in 0..ticks {
             self.time_s += dt_s;
             let time = SimTime::from_s(self.time_s);
-            let tick = Tick { time, ..Tick::alone(dt_s, &self.environment, self.simd) };
+            let mut tick = Tick::alone(dt_s, &self.environment, self.simd);
+            tick.time = time;
             self.motion.advance(&mut self.columns, LANES, &tick);
         }
     }

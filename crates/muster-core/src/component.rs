@@ -17,6 +17,7 @@ use crate::snapshot::Snapshot;
 use crate::spec::Field;
 use crate::time::SimTime;
 use glam::{DQuat, DVec3};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One kind of component: its name, its manual, and how to make one from what a user wrote.
@@ -94,10 +95,10 @@ pub trait Motion: Send + Sync {
 }
 
 /// A wheel of a motion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wheel {
     /// Its name on the robot.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Where its turning is stored.
     pub turning: Turning,
 }

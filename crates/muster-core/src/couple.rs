@@ -30,6 +30,9 @@ pub(crate) struct Group {
     #[expect(clippy::vec_box, reason = "chunks move in and out at every window; only their pointers should")]
     chunks: Vec<Box<Chunk>>,
     pairs: Vec<Pair>,
+    /// Those of the pairs that could touch before `close_until`.
+    close: Vec<Pair>,
+    close_until: SimTime,
     robots: usize,
     /// What its pairs do to each other in a tick, block by block.
     found: Vec<Found>,
@@ -67,6 +70,10 @@ struct Block {
 
 /// Robots in a block at most.
 const BLOCK: usize = 256;
+
+/// Pairs are looked at again after this time for those that could touch within it: far fewer than before the next
+/// coupling.
+const CLOSE: SimTime = SimTime::from_ns(4_000_000);
 
 /// Pairs that are looked at as one piece of work.
 const PAIRS: usize = 64;
@@ -242,6 +249,7 @@ impl Coupling {
         for group in &mut self.groups[..self.used] {
             group.members.clear();
             group.pairs.clear();
+            group.close_until = SimTime::ZERO;
             group.robots = 0;
         }
         self.used = 0;
@@ -445,7 +453,14 @@ impl Group {
 
     /// Evaluates every pair of which at least one robot has just ticked, and lets contacts act.
     fn meet<E: Executor>(&mut self, time: SimTime, around: &Surroundings<'_>, executor: &E) {
-        let (pairs, chunks) = (&self.pairs, &self.chunks);
+        let chunks = &self.chunks;
+        let often = chunks.iter().any(|chunk| 2 * chunk.cohort.blueprint.rate.period().ns() <= CLOSE.ns());
+        if often && time > self.close_until {
+            self.close_until = time + CLOSE;
+            self.close.clear();
+            self.close.extend(self.pairs.iter().filter(|pair| is_close(chunks, pair, CLOSE)));
+        }
+        let pairs = if often { &self.close } else { &self.pairs };
         self.found.resize_with(pairs.len().div_ceil(PAIRS), Found::default);
         executor.for_each_mut(&mut self.found, &|block, found: &mut Found| {
             found.clear();
@@ -465,6 +480,20 @@ impl Group {
         }
         settle(&mut self.chunks, around.environment);
     }
+}
+
+/// Whether two robots could touch within a time.
+fn is_close(chunks: &[Box<Chunk>], pair: &Pair, within: SimTime) -> bool {
+    let side = |(chunk, lane): (u32, u8)| {
+        let chunk = &chunks[chunk as usize];
+        let blueprint = &chunk.cohort.blueprint;
+        // a tick that began before the time ends after it
+        let travel_s = within.s() + blueprint.rate.period_s();
+        let reach_m = chunk.cohort.radius_m + MARGIN_M + blueprint.motion.speed_max_mps() * travel_s;
+        (body::vec3(&chunk.real, body::POSITION, usize::from(lane)), reach_m)
+    };
+    let (a, b) = (side(pair.first), side(pair.second));
+    (a.0 - b.0).length_squared() <= (a.1 + b.1) * (a.1 + b.1)
 }
 
 /// Gives two robots that are moved by their algorithms what they do to each other, at their next tick.

@@ -103,6 +103,8 @@ pub struct Solid {
     pub(crate) turn: DQuat,
     radius_m: f64,
     inner_radius_m: f64,
+    /// Centre and half edges of the box that holds it, in its own frame; endless for a plane.
+    hull: (DVec3, DVec3),
 }
 
 impl std::fmt::Debug for Solid {
@@ -140,14 +142,12 @@ impl Solid {
             Shape::Mesh(mesh) => (SharedShape::new(trimesh(mesh)?), DQuat::IDENTITY),
         };
         let (radius_m, inner_radius_m) = radii(&shape);
-        Ok(Self { shape, form, turn, radius_m, inner_radius_m })
-    }
-
-    /// A ball.
-    pub fn sphere(radius_m: f64) -> Self {
-        let form = SharedShape::new(Ball::new(radius_m));
-        let shape = Shape::Sphere { radius_m };
-        Self { shape, form, turn: DQuat::IDENTITY, radius_m, inner_radius_m: radius_m }
+        let bounds = form.compute_aabb(&ParryPose { rotation: turn, translation: DVec3::ZERO });
+        let hull = match shape {
+            Shape::Plane => (DVec3::ZERO, DVec3::INFINITY),
+            _ => (bounds.center(), bounds.half_extents()),
+        };
+        Ok(Self { shape, form, turn, radius_m, inner_radius_m, hull })
     }
 
     /// What it is.
@@ -171,6 +171,19 @@ impl Solid {
 
     pub(crate) fn bounds(&self, pose: &Pose) -> Aabb {
         self.form.compute_aabb(&self.form_pose(pose))
+    }
+
+    /// True if two solids at these poses are further apart than a margin along some axis of the boxes that hold them.
+    /// Cheap, and never true of solids that touch; false says nothing.
+    pub(crate) fn apart(&self, pose: &Pose, other: &Self, other_pose: &Pose, margin_m: f64) -> bool {
+        let (a, b) = (DMat3::from_quat(pose.orientation), DMat3::from_quat(other_pose.orientation));
+        let between = other_pose.position_m + b * other.hull.0 - (pose.position_m + a * self.hull.0);
+        let turn = a.transpose() * b;
+        let spread = DMat3::from_cols(turn.x_axis.abs(), turn.y_axis.abs(), turn.z_axis.abs());
+        let (own, others) = (self.hull.1 + margin_m, other.hull.1 + margin_m);
+        let along_own = (a.transpose() * between).abs().cmpgt(own + spread * other.hull.1);
+        let along_others = (b.transpose() * between).abs().cmpgt(others + spread.transpose() * self.hull.1);
+        (along_own | along_others).any()
     }
 
     /// The point of the solid at a pose that is nearest to a point: the point itself if it is inside.

@@ -16,6 +16,8 @@ spec! {
         layers: usize = 1, in 1..=1000000;
         /// Distance between neighbours.
         spacing_m: f64 = 2.0, in 0.0..=1e6;
+        /// Distance between layers; that between neighbours if none is given.
+        layer_spacing_m: Option<f64>, in 0.0..=1e6;
         /// Where the first robot stands.
         from_m: [f64; 3] = [0.0; 3];
         /// Heading of all.
@@ -120,7 +122,8 @@ fn on_grid(grid: &Grid, count: usize) -> Vec<Pose> {
     let at = |i: usize| {
         let (layer, rest) = (i / (grid.rows * columns), i % (grid.rows * columns));
         let cell = DVec3::new((rest % columns) as f64, (rest / columns) as f64, layer as f64);
-        facing(DVec3::from(grid.from_m) + cell * grid.spacing_m, grid.yaw_deg.to_radians())
+        let spacing_m = DVec3::splat(grid.spacing_m).with_z(grid.layer_spacing_m.unwrap_or(grid.spacing_m));
+        facing(DVec3::from(grid.from_m) + cell * spacing_m, grid.yaw_deg.to_radians())
     };
     (0..count).map(at).collect()
 }

@@ -368,7 +368,7 @@ impl RobotBuilder {
         }
         for slot in &blueprint.sensors {
             for wanted in slot.sensor.wheels() {
-                let names = blueprint.motion.wheels().iter().map(|wheel| wheel.name);
+                let names = blueprint.motion.wheels().iter().map(|wheel| &*wheel.name);
                 if !names.clone().any(|name| name == wanted) {
                     let path = format!("{}.sensors.{}.wheels", reading.path, slot.name);
                     let what = format!("a wheel of motion {:?}", blueprint.motion_kind);

@@ -16,6 +16,7 @@ files![
     "robots/differential.yaml",
     "robots/fixed_wing.yaml",
     "robots/neobotix.yaml",
+    "robots/offroad.yaml",
     "robots/omni.yaml",
     "robots/pioneer.yaml",
     "robots/point.yaml",

@@ -186,6 +186,9 @@ impl Probe {
             found.push(kept);
             return;
         }
+        if first.solid.apart(&first.pose, second.solid, &second.pose, MARGIN_M) {
+            return;
+        }
         let between = first.solid.form_pose(&first.pose).inverse() * second.solid.form_pose(&second.pose);
         self.ask(&between, (&*first.solid.form.0, None), (&*second.solid.form.0, None));
         self.polish(&between, &*first.solid.form.0, &*second.solid.form.0);

@@ -28,6 +28,7 @@ use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body, setpoint};
 use muster_core::math;
 use muster_core::node::{Node, Problems};
 use muster_core::spec::{Spec, below};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 muster_core::spec! {
@@ -103,10 +104,10 @@ const WHEELS: usize = FRONT + 2;
 const COLUMNS: usize = WHEELS + 4;
 
 const ENCODED: &[Wheel] = &[
-    Wheel { name: "rear_left", turning: Turning::Angle(WHEELS) },
-    Wheel { name: "rear_right", turning: Turning::Angle(WHEELS + 1) },
-    Wheel { name: "front_left", turning: Turning::Angle(WHEELS + 2) },
-    Wheel { name: "front_right", turning: Turning::Angle(WHEELS + 3) },
+    Wheel { name: Cow::Borrowed("rear_left"), turning: Turning::Angle(WHEELS) },
+    Wheel { name: Cow::Borrowed("rear_right"), turning: Turning::Angle(WHEELS + 1) },
+    Wheel { name: Cow::Borrowed("front_left"), turning: Turning::Angle(WHEELS + 2) },
+    Wheel { name: Cow::Borrowed("front_right"), turning: Turning::Angle(WHEELS + 3) },
 ];
 
 /// Specific gas constant of dry air, J/(kg K).

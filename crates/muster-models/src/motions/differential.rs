@@ -18,6 +18,7 @@ use muster_core::contact::Mobility;
 use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body, setpoint};
 use muster_core::math;
 use muster_core::spec::Spec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 muster_core::spec! {
@@ -53,8 +54,8 @@ const WHEELS: usize = COMMAND + 2;
 const COLUMNS: usize = WHEELS + 2;
 
 const ENCODED: &[Wheel] = &[
-    Wheel { name: "left", turning: Turning::Rate(WHEELS) },
-    Wheel { name: "right", turning: Turning::Rate(WHEELS + 1) },
+    Wheel { name: Cow::Borrowed("left"), turning: Turning::Rate(WHEELS) },
+    Wheel { name: Cow::Borrowed("right"), turning: Turning::Rate(WHEELS + 1) },
 ];
 
 /// The motion of a robot on two driven wheels.

@@ -29,6 +29,7 @@ use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body, setpoint};
 use muster_core::math;
 use muster_core::node::{Node, Problems};
 use muster_core::spec::{Spec, below};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 muster_core::spec! {
@@ -166,7 +167,9 @@ impl Omnidirectional {
         let inverse = normal(&mut rows.iter().copied()).inverse();
         let encoded = NAMES.iter().take(count).enumerate();
         let first = body::COLUMNS + 2 * count;
-        let encoded = encoded.map(|(at, name)| Wheel { name, turning: Turning::Angle(first + at) }).collect();
+        let encoded = encoded
+            .map(|(at, name)| Wheel { name: Cow::Borrowed(name), turning: Turning::Angle(first + at) })
+            .collect();
         let twist_from_wheels = rows.iter().map(|row| inverse * *row).collect();
         Some(Self { spec, wheels_from_twist: rows, twist_from_wheels, encoded })
     }

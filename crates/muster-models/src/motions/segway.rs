@@ -31,6 +31,7 @@ use muster_core::contact::Mobility;
 use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body};
 use muster_core::math;
 use muster_core::spec::Spec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 muster_core::spec! {
@@ -79,8 +80,8 @@ const WHEELS: usize = COMMAND + 2;
 const COLUMNS: usize = WHEELS + 2;
 
 const ENCODED: &[Wheel] = &[
-    Wheel { name: "left", turning: Turning::Angle(WHEELS) },
-    Wheel { name: "right", turning: Turning::Angle(WHEELS + 1) },
+    Wheel { name: Cow::Borrowed("left"), turning: Turning::Angle(WHEELS) },
+    Wheel { name: Cow::Borrowed("right"), turning: Turning::Angle(WHEELS + 1) },
 ];
 
 /// Friction of a body that slides on the ground.

@@ -13,13 +13,14 @@ pub mod wheels;
 
 use super::rigid::{renormalize, small_turn};
 use glam::{DMat3, DQuat, DVec3};
-use muster_core::component::{Kind, Motion, Pose, Tick};
+use muster_core::component::{Kind, Motion, Pose, Tick, Turning, Wheel};
 use muster_core::contact::{Mass, Mobility, Part};
 use muster_core::joints::{Frame, FrameMotion, Joint, frame_motions};
 use muster_core::lanes::{Column, Quantity, body};
 use muster_core::math;
 use muster_core::spec;
 use muster_core::spec::Spec;
+use std::borrow::Cow;
 use std::sync::Arc;
 use wheels::{Vehicle, WheelSpec};
 
@@ -119,6 +120,7 @@ pub struct SingleBody {
     shift: usize,
     /// First column of the wheels' state.
     wheels: usize,
+    encoded: Vec<Wheel>,
 }
 
 impl SingleBody {
@@ -156,6 +158,13 @@ impl SingleBody {
         if let Some(vehicle) = &vehicle {
             state.extend(vehicle.state());
         }
+        let angle = |number: usize| Turning::Angle(wheels + wheels::angle_column(spec.wheels.len(), number));
+        let encoded = spec
+            .wheels
+            .iter()
+            .enumerate()
+            .map(|(number, wheel)| Wheel { name: Cow::Owned(wheel.name.clone()), turning: angle(number) });
+        let encoded = encoded.collect();
         Self {
             per_inertia: whole.inertia_kgm2.inverse(),
             frames: frames.to_vec(),
@@ -168,6 +177,7 @@ impl SingleBody {
             state,
             shift,
             wheels,
+            encoded,
         }
     }
 }
@@ -331,6 +341,10 @@ impl Motion for SingleBody {
             };
             self.step(columns, lane, next.as_ref(), tick);
         }
+    }
+
+    fn wheels(&self) -> &[Wheel] {
+        &self.encoded
     }
 
     fn constants(&self) -> Vec<(&'static str, f64)> {

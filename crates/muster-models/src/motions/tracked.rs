@@ -30,6 +30,7 @@ use muster_core::contact::Mobility;
 use muster_core::lanes::{Column, LANE_STEP, LANES, Quantity, body, setpoint};
 use muster_core::math;
 use muster_core::spec::Spec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 muster_core::spec! {
@@ -84,8 +85,8 @@ const ANGLES: usize = SPROCKETS + 2;
 const COLUMNS: usize = ANGLES + 2;
 
 const ENCODED: &[Wheel] = &[
-    Wheel { name: "left", turning: Turning::Angle(ANGLES) },
-    Wheel { name: "right", turning: Turning::Angle(ANGLES + 1) },
+    Wheel { name: Cow::Borrowed("left"), turning: Turning::Angle(ANGLES) },
+    Wheel { name: Cow::Borrowed("right"), turning: Turning::Angle(ANGLES + 1) },
 ];
 
 /// The motion of a robot on two tracks.

@@ -79,7 +79,7 @@ impl WheelEncoder {
     /// Where the motion keeps the turning of each wheel.
     fn turnings<'a>(&'a self, measure: &Measure<'a>) -> impl Iterator<Item = (usize, Turning)> + use<'a> {
         let wheels = measure.wheels;
-        let find = move |name: &String| wheels.iter().find(|wheel| wheel.name == name);
+        let find = move |name: &String| wheels.iter().find(|wheel| wheel.name == *name);
         let found = self.wheels.iter().enumerate().map(move |(at, name)| (at, find(name)));
         found.filter_map(|(at, wheel)| wheel.map(|wheel| (at, wheel.turning)))
     }
@@ -157,8 +157,8 @@ mod tests {
         let mut bench = Bench::new(sensor, rate_hz);
         bench.truth.extend([[0.0; LANES]; 2]);
         bench.wheels = vec![
-            Wheel { name: "left", turning: turning(body::COLUMNS) },
-            Wheel { name: "right", turning: turning(body::COLUMNS + 1) },
+            Wheel { name: std::borrow::Cow::Borrowed("left"), turning: turning(body::COLUMNS) },
+            Wheel { name: std::borrow::Cow::Borrowed("right"), turning: turning(body::COLUMNS + 1) },
         ];
         bench.start(sensor);
         bench.index = 1;

@@ -59,6 +59,8 @@ const CASES: &[Case] = &[
     Case { name: "quadrotor-10000", timed: true, measure: cases::quadrotor },
     Case { name: "quadrotor-dynamics", timed: true, measure: cases::quadrotor_dynamics },
     Case { name: "differential-10000", timed: true, measure: cases::differential },
+    Case { name: "vehicles-1000", timed: true, measure: special::vehicles },
+    Case { name: "pile-1000", timed: true, measure: cases::pile },
     Case { name: "lockstep-1", timed: true, measure: cases::lockstep },
     Case { name: "growth", timed: true, measure: cases::growth },
     Case { name: "worlds-1000", timed: true, measure: special::worlds },

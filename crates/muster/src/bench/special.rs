@@ -17,6 +17,7 @@ use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+const VEHICLES: &str = include_str!("../../../../benches/scenarios/vehicles-1000.yaml");
 const TEN: &str = include_str!("../../../../benches/scenarios/ten.yaml");
 const COLD_START: &str = include_str!("../../../../benches/scenarios/cold-start.yaml");
 const FIXED_WING: &str = include_str!("../../../../benches/scenarios/fixed-wing-100.yaml");
@@ -110,6 +111,46 @@ fn joined(count: usize, threads: usize, plan: Plan) -> Result<Joined, String> {
     rates.sort_by(f64::total_cmp);
     let meter = meter.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Joined { rate: median(&rates), each, meter })
+}
+
+/// A thousand vehicles on one and on two threads, beside two processes with a thread each: what two threads gain should
+/// be what two processes gain.
+pub(super) fn vehicles(how: &How) -> Lines {
+    let plan = Plan { warm_up_s: 2.0, batch_s: 1.0, batches: 5 }.quick(how.quick);
+    let alone = |threads: usize| Ok::<_, String>(measure(&mut load(VEHICLES, threads, &[])?, plan));
+    if let Some(threads) = how.threads {
+        return Ok(vec![alone(threads)?.line("vehicles-1000", "full")]);
+    }
+    let (one, two) = (alone(1)?, alone(2)?);
+    let rate = |ns_per_tick: &[f64]| 1.0 / median(ns_per_tick);
+    let gain = rate(&two.ns_per_tick) / rate(&one.ns_per_tick);
+    let beside = two_processes(how)? * median(&one.ns_per_tick);
+    let share = gain / beside;
+    Ok(vec![
+        one.line("vehicles-1000", "full"),
+        two.line("vehicles-1000", "full").both("gain", gain, format!("{gain:.2}")),
+        Line::new("vehicles-1000", "two processes".to_owned())
+            .count("threads", 1)
+            .both("gain", beside, format!("{beside:.2}"))
+            .both("gain_of_threads_per_gain_of_processes", share, format!("{share:.2}")),
+    ])
+}
+
+/// Robot-ticks a nanosecond of two processes that measure the vehicles on one thread each, at the same time.
+fn two_processes(how: &How) -> Result<f64, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let start = || {
+        let mut command = std::process::Command::new(&program);
+        command.args(["bench", "vehicles-1000", "--threads", "1", "--json"]).args(how.quick.then_some("--quick"));
+        command.stdout(std::process::Stdio::piped()).spawn().map_err(|error| error.to_string())
+    };
+    let rate = |child: std::process::Child| {
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        let line: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+        line["ns_per_robot_tick"].as_f64().map(|ns| 1.0 / ns).ok_or_else(|| "no ns_per_robot_tick".to_owned())
+    };
+    let (first, second) = (start()?, start()?);
+    Ok(rate(first)? + rate(second)?)
 }
 
 /// From the start of a process to the end of its first window.

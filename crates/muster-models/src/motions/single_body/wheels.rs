@@ -26,6 +26,8 @@ use muster_core::spec;
 spec! {
     /// A wheel on a spring. Stiffness that is not given follows from the load of the wheel at rest.
     pub struct WheelSpec {
+        /// Its name, for encoders.
+        name: String;
         /// Where its axle is while the spring is at rest: forward, left, up from the body's origin.
         at_m: [f64; 3];
         /// Radius.
@@ -71,6 +73,11 @@ const ANGLE: usize = 1;
 const TRAVEL: usize = 2;
 const TREAD_X: usize = 3;
 const TREAD_Y: usize = 4;
+
+/// Where a vehicle with so many wheels keeps the angle of one of them, counted from its first column.
+pub(super) fn angle_column(wheels: usize, number: usize) -> usize {
+    1 + ANGLE * wheels + number
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Wheel {

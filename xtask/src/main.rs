@@ -49,7 +49,7 @@ type Step = (&'static str, &'static [&'static str], &'static [(&'static str, &'s
 fn test() -> Result<(), String> {
     let steps: [Step; 4] = [
         ("format", &["fmt", "--all", "--check"], &[]),
-        ("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[]),
+        ("lints", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"], &[]),
         ("docs", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")]),
         ("tests", &["test", "--workspace"], &[]),
     ];

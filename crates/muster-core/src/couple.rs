@@ -471,8 +471,8 @@ impl Group {
             }
         });
         for found in &mut self.found {
-            for (owner, patch) in found.patches.drain(..) {
-                self.chunks[owner as usize].found.push(patch);
+            for patch in found.patches.drain(..) {
+                self.chunks[patch.owner as usize].found.push(patch);
             }
             for (spots, changes) in found.nudges.drain(..) {
                 hand_out(&mut self.chunks, time, spots, changes);

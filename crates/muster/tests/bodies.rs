@@ -249,3 +249,42 @@ fn a_robot_that_is_moved_by_its_algorithm_pushes_a_box() {
     let (pusher, pushed) = (vec3(&sim, "pusher.position_m").x, vec3(&sim, "crate.position_m").x);
     assert!(pushed > 1.5 && (pushed - pusher - 0.27).abs() < 0.01, "{pusher} {pushed}");
 }
+
+/// Kinetic and potential energy of all robots, which are cubes of 1 kg with edges of 0.2 m.
+fn energy_j(sim: &Simulation) -> f64 {
+    let inertia = 0.04 / 6.0;
+    let robots: Vec<String> = sim.world().robots().map(|robot| robot.name.clone()).collect();
+    let one = |name: &String| {
+        let (velocity, spin) =
+            (vec3(sim, &format!("{name}.velocity_mps")), vec3(sim, &format!("{name}.angular_velocity_radps")));
+        let height = vec3(sim, &format!("{name}.position_m")).z;
+        0.5 * velocity.length_squared() + 0.5 * inertia * spin.length_squared() + G * height
+    };
+    robots.iter().map(one).sum()
+}
+
+// the whole pile of a thousand is measured by `muster bench pile-1000`
+#[test]
+fn a_pile_ten_boxes_high_neither_moves_nor_gains_energy() {
+    let mut sim = simulation(
+        "{robots: [{name: 'b{i}', motion: {kind: single_body, speed_max_mps: 10}, count: 160, \
+         shape: {box_size_m: [0.2, 0.2, 0.2], restitution: 0}, \
+         layout: {grid: {rows: 4, layers: 10, spacing_m: 0.2, from_m: [0, 0, 0.1]}}}]}",
+    );
+    let start = energy_j(&sim);
+    let places = |sim: &Simulation| (0..160).map(|i| vec3(sim, &format!("b{i}.position_m"))).collect::<Vec<DVec3>>();
+    let mut most: f64 = 0.0;
+    let mut run = |sim: &mut Simulation, seconds: f64| {
+        for _ in 0..(seconds * 50.0) as usize {
+            sim.run_for(0.02);
+            most = most.max(energy_j(sim) / start - 1.0);
+        }
+    };
+    run(&mut sim, 2.0);
+    let before = places(&sim);
+    run(&mut sim, 8.0);
+    let moved = before.iter().zip(places(&sim)).map(|(before, after)| (*before - after).length()).fold(0.0, f64::max);
+    println!("moved {moved} energy {most}");
+    assert!(moved < 0.005, "{moved} m");
+    assert!(most < 0.001, "{most}");
+}

@@ -151,6 +151,8 @@ fn frames_of(cohort: &Cohort, real: &[Column], lane: usize, frames: &mut Vec<Fra
 fn place(real: &[Column], lane: usize, part: &Part, frames: &[FrameMotion]) -> PartPlace {
     let robot = Pose { position_m: body::vec3(real, body::POSITION, lane), orientation: body::orientation(real, lane) };
     match part.frame {
+        // most robots have one part at their origin, and most of the work of a pile at rest is to find such parts
+        None if part.pose == Pose::IDENTITY => PartPlace { pose: robot, surface: (DVec3::ZERO, DVec3::ZERO) },
         None => PartPlace { pose: robot.then(&part.pose), surface: (DVec3::ZERO, DVec3::ZERO) },
         Some(frame) => {
             let on_body = frames[frame].carrying(&part.pose);
@@ -172,13 +174,12 @@ pub(crate) type Nudge = ([Spot; 2], [(DVec3, DVec3); 2]);
 /// What pairs of robots do to each other in a tick.
 #[derive(Default)]
 pub(crate) struct Found {
-    /// Where bodies touch, and whose patch that is.
-    pub(crate) patches: Vec<(u32, Patch)>,
+    /// Where bodies touch.
+    pub(crate) patches: Vec<Patch>,
     /// Robots without mass that overlap.
     pub(crate) nudges: Vec<Nudge>,
     probe: Probe,
     frames: [Vec<FrameMotion>; 2],
-    room: Vec<Patch>,
 }
 
 impl Found {
@@ -229,9 +230,9 @@ pub(crate) fn find_pair<C: std::ops::Deref<Target = Chunk>>(
                     other_part: other_number as u16,
                     triangle: 0,
                 };
-                found.probe.touch(key, &placed, &against, &mine.patches, &mut found.room);
-                found.room.iter_mut().for_each(|patch| patch.second = b);
-                found.patches.extend(found.room.drain(..).map(|patch| (a.0, patch)));
+                let known = found.patches.len();
+                found.probe.touch(key, &placed, &against, &mine.patches, &mut found.patches);
+                found.patches[known..].iter_mut().for_each(|patch| (patch.owner, patch.second) = (a.0, b));
             } else if let Some(touch) = found.probe.deepest(&placed, &against) {
                 let relative_mps = velocity(mine, lane) - velocity(other, other_lane);
                 found.nudges.push(([a, b], nudge_both(mobility, &touch, relative_mps)));

@@ -59,7 +59,9 @@ pub(crate) struct Patch {
     normal_on_second: DVec3,
     spots: [Spot; SPOTS],
     count: u8,
-    /// Chunk and lane of the other robot, found anew at every tick.
+    /// Chunk that keeps it, and chunk and lane of the other robot, among those that tick together; found anew at every
+    /// tick.
+    pub(crate) owner: u32,
     pub(crate) second: (u32, u8),
 }
 
@@ -414,6 +416,7 @@ fn add(
         normal_on_second: second.orientation.inverse() * normal,
         spots: [Spot::default(); SPOTS],
         count: spots.len() as u8,
+        owner: 0,
         second: (0, 0),
     };
     for (spot, kept) in spots.iter_mut().zip(&mut patch.spots) {

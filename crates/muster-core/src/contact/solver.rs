@@ -89,32 +89,70 @@ impl Mover {
     fn at(&self, arm: DVec3) -> DVec3 {
         self.velocity_mps + self.spin_radps.cross(arm)
     }
+}
 
-    fn push(&mut self, impulse: DVec3, arm: DVec3) {
-        self.velocity_mps += impulse * self.per_mass;
-        self.spin_radps += self.per_inertia * arm.cross(impulse);
+/// How fast a body moves and turns, and how easily it is moved: what the rounds of the solver read and write.
+#[derive(Debug, Clone, Copy)]
+struct Motion {
+    velocity_mps: DVec3,
+    spin_radps: DVec3,
+    per_mass: f64,
+}
+
+/// One direction in which a spot is held, with the levers it has on both bodies.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    /// Arm times direction, on each body.
+    levers: [DVec3; 2],
+    /// By how much a unit impulse turns each body.
+    turns: [DVec3; 2],
+    /// Velocity of the surfaces against each other that no impulse changes: joints, belts, m/s.
+    given_mps: f64,
+    mass: f64,
+    impulse: f64,
+}
+
+impl Hold {
+    fn new(along: DVec3, arms: [DVec3; 2], bodies: [&Mover; 2], given_mps: f64, impulse: f64) -> Self {
+        let levers = arms.map(|arm| arm.cross(along));
+        let turns = [bodies[0].per_inertia * levers[0], bodies[1].per_inertia * levers[1]];
+        let yielding = bodies[0].per_mass + bodies[1].per_mass + levers[0].dot(turns[0]) + levers[1].dot(turns[1]);
+        Self { levers, turns, given_mps, mass: if yielding > 0.0 { 1.0 / yielding } else { 0.0 }, impulse }
     }
 
-    /// How little a spot at `arm` yields along a direction.
-    fn yielding(&self, arm: DVec3, along: DVec3) -> f64 {
-        let lever = arm.cross(along);
-        self.per_mass + lever.dot(self.per_inertia * lever)
+    /// Velocity of the first against the second along this direction.
+    #[inline(always)]
+    fn parting(&self, along: DVec3, a: &Motion, b: &Motion) -> f64 {
+        along.dot(a.velocity_mps - b.velocity_mps) + self.levers[0].dot(a.spin_radps) - self.levers[1].dot(b.spin_radps)
+            + self.given_mps
+    }
+
+    /// Changes the impulse, and the bodies by the change.
+    #[inline(always)]
+    fn set(&mut self, total: f64, along: DVec3, a: &mut Motion, b: &mut Motion) {
+        let change = total - self.impulse;
+        self.impulse = total;
+        self.push(change, along, a, b);
+    }
+
+    #[inline(always)]
+    fn push(&self, impulse: f64, along: DVec3, a: &mut Motion, b: &mut Motion) {
+        a.velocity_mps += along * (impulse * a.per_mass);
+        a.spin_radps += self.turns[0] * impulse;
+        b.velocity_mps -= along * (impulse * b.per_mass);
+        b.spin_radps -= self.turns[1] * impulse;
     }
 }
 
 /// One spot to be solved.
 #[derive(Debug, Clone, Copy)]
 struct Row {
-    arms: [DVec3; 2],
-    /// Velocity of the surfaces against each other that no impulse changes: joints, belts.
-    given_mps: DVec3,
+    normal: Hold,
+    across: [Hold; 2],
     /// Gap at the start of the tick, m.
     gap_m: f64,
     /// Normal velocity before the contact, m/s.
     approach_mps: f64,
-    normal_mass: f64,
-    tangent_mass: [f64; 2],
-    impulse: [f64; 3],
 }
 
 /// The spots of a patch.
@@ -183,6 +221,7 @@ const BOUNCE_FROM_MPS: f64 = 0.05;
 #[derive(Default)]
 pub(crate) struct Solver {
     pub(crate) movers: Vec<Mover>,
+    motions: Vec<Motion>,
     blocks: Vec<Block>,
     rows: Vec<Row>,
     dt_s: f64,
@@ -219,20 +258,13 @@ impl Solver {
             let arms = [middle - a.centre_m, middle - b.centre_m];
             let given = |side: usize| surfaces[side].0 + surfaces[side].1.cross(middle - poses[side].position_m);
             let given_mps = given(0) - given(1);
-            let approach_mps = (a.at(arms[0]) - b.at(arms[1]) + given_mps).dot(normal);
-            let mass = |along: DVec3| {
-                let yielding = a.yielding(arms[0], along) + b.yielding(arms[1], along);
-                if yielding > 0.0 { 1.0 / yielding } else { 0.0 }
-            };
+            let moved_m = a.moved_at(arms[0], dt_s) - b.moved_at(arms[1], dt_s) + given_mps * dt_s;
+            let hold = |along: DVec3, impulse| Hold::new(along, arms, [&a, &b], given_mps.dot(along), impulse);
             self.rows.push(Row {
-                arms,
-                given_mps,
-                gap_m: spot.gap_m
-                    - (a.moved_at(arms[0], dt_s) - b.moved_at(arms[1], dt_s) + given_mps * dt_s).dot(normal),
-                approach_mps,
-                normal_mass: mass(normal),
-                tangent_mass: [mass(tangents[0]), mass(tangents[1])],
-                impulse: spot.impulse,
+                normal: hold(normal, spot.impulse[0]),
+                across: [hold(tangents[0], spot.impulse[1]), hold(tangents[1], spot.impulse[2])],
+                gap_m: spot.gap_m - moved_m.dot(normal),
+                approach_mps: (a.at(arms[0]) - b.at(arms[1]) + given_mps).dot(normal),
             });
         }
         let stiffness_hz = STIFFNESS_HZ.min(STIFFNESS_PER_TICK / self.dt_s);
@@ -249,28 +281,38 @@ impl Solver {
 
     /// Finds the impulses.
     pub(crate) fn solve(&mut self) {
-        self.warm_start();
+        self.motions.clear();
+        self.motions.extend(self.movers.iter().map(|mover| Motion {
+            velocity_mps: mover.velocity_mps,
+            spin_radps: mover.spin_radps,
+            per_mass: mover.per_mass,
+        }));
+        self.each_block(|block, rows, a, b| rows.iter().for_each(|row| row.warm_start(block, a, b)));
         for _ in 0..ROUNDS {
             self.keep_apart();
         }
-        for mover in &mut self.movers {
-            mover.apart = (mover.velocity_mps, mover.spin_radps);
+        for (mover, motion) in self.movers.iter_mut().zip(&self.motions) {
+            mover.apart = (motion.velocity_mps, motion.spin_radps);
         }
         for _ in 0..RELAXING_ROUNDS {
             self.relax();
         }
         self.bounce();
-        self.each_block(|_, rows, a, b| {
-            let acts = rows.iter().any(|row| row.impulse[0] > 0.0);
-            a.touched |= acts;
-            b.touched |= acts;
-        });
+        for (mover, motion) in self.movers.iter_mut().zip(&self.motions) {
+            (mover.velocity_mps, mover.spin_radps) = (motion.velocity_mps, motion.spin_radps);
+        }
+        for block in &self.blocks {
+            if self.rows[block.rows.0 as usize..block.rows.1 as usize].iter().any(|row| row.normal.impulse > 0.0) {
+                block.movers.iter().for_each(|&mover| self.movers[mover as usize].touched = true);
+            }
+        }
     }
 
     /// The impulses of contact number `at`, spot by spot.
     pub(crate) fn impulses(&self, at: usize) -> impl Iterator<Item = [f64; 3]> + '_ {
         let (first, end) = self.blocks[at].rows;
-        self.rows[first as usize..end as usize].iter().map(|row| row.impulse)
+        let impulses = |row: &Row| [row.normal.impulse, row.across[0].impulse, row.across[1].impulse];
+        self.rows[first as usize..end as usize].iter().map(impulses)
     }
 
     /// The impulse on the first body of contact number `at` in the world, Ns.
@@ -280,63 +322,58 @@ impl Solver {
         self.impulses(at).fold(DVec3::ZERO, |sum, impulses| sum + impulse(impulses))
     }
 
-    fn warm_start(&mut self) {
-        self.each_block(|block, rows, a, b| {
-            for row in rows.iter() {
-                let [n, t, u] = row.impulse;
-                let impulse = block.normal * n + block.tangents[0] * t + block.tangents[1] * u;
-                a.push(impulse, row.arms[0]);
-                b.push(-impulse, row.arms[1]);
-            }
-        });
-    }
-
     /// Keeps bodies apart; what matters more comes last.
     fn keep_apart(&mut self) {
-        let dt_s = self.dt_s;
+        let per_s = 1.0 / self.dt_s;
         self.each_block(|block, rows, a, b| {
             rows.iter_mut().for_each(|row| row.stop_sliding(block, a, b));
-            rows.iter_mut().for_each(|row| row.keep_apart(block, a, b, dt_s));
+            rows.iter_mut().for_each(|row| row.keep_apart(block, a, b, per_s));
         });
     }
 
     /// Where bodies touch they are at rest against each other at the end of the tick, or slide.
     fn relax(&mut self) {
         self.each_block(|block, rows, a, b| {
-            for row in rows.iter_mut().filter(|row| row.impulse[0] > 0.0) {
+            for row in rows.iter_mut().filter(|row| row.normal.impulse > 0.0) {
                 row.stop(block, a, b, 0.0, Soft::RIGID);
             }
             rows.iter_mut().for_each(|row| row.stop_sliding(block, a, b));
         });
     }
 
-    fn each_block(&mut self, mut visit: impl FnMut(&Block, &mut [Row], &mut Mover, &mut Mover)) {
-        for block in &self.blocks {
-            let [mut a, mut b] = block.movers.map(|mover| self.movers[mover as usize]);
-            visit(block, &mut self.rows[block.rows.0 as usize..block.rows.1 as usize], &mut a, &mut b);
-            self.movers[block.movers[0] as usize] = a;
-            self.movers[block.movers[1] as usize] = b;
-        }
-    }
-
     fn bounce(&mut self) {
         self.each_block(|block, rows, a, b| {
-            for row in rows.iter_mut().filter(|row| row.approach_mps < -BOUNCE_FROM_MPS && row.impulse[0] > 0.0) {
+            for row in rows.iter_mut().filter(|row| row.approach_mps < -BOUNCE_FROM_MPS && row.normal.impulse > 0.0) {
                 row.stop(block, a, b, block.restitution * row.approach_mps, Soft::RIGID);
             }
         });
     }
+
+    #[inline(always)]
+    fn each_block(&mut self, mut visit: impl FnMut(&Block, &mut [Row], &mut Motion, &mut Motion)) {
+        for block in &self.blocks {
+            let [mut a, mut b] = block.movers.map(|mover| self.motions[mover as usize]);
+            visit(block, &mut self.rows[block.rows.0 as usize..block.rows.1 as usize], &mut a, &mut b);
+            self.motions[block.movers[0] as usize] = a;
+            self.motions[block.movers[1] as usize] = b;
+        }
+    }
 }
 
 impl Row {
-    fn sliding(&self, a: &Mover, b: &Mover) -> DVec3 {
-        a.at(self.arms[0]) - b.at(self.arms[1]) + self.given_mps
+    /// Begins with the impulses of the last tick.
+    fn warm_start(&self, block: &Block, a: &mut Motion, b: &mut Motion) {
+        self.normal.push(self.normal.impulse, block.normal, a, b);
+        for (hold, along) in self.across.iter().zip(block.tangents) {
+            hold.push(hold.impulse, along, a, b);
+        }
     }
 
     /// No overlap at the end of the tick: a gap may close, an overlap is undone softly.
-    fn keep_apart(&mut self, block: &Block, a: &mut Mover, b: &mut Mover, dt_s: f64) {
+    #[inline(always)]
+    fn keep_apart(&mut self, block: &Block, a: &mut Motion, b: &mut Motion, per_s: f64) {
         if self.gap_m > 0.0 {
-            self.stop(block, a, b, self.gap_m / dt_s, Soft::RIGID);
+            self.stop(block, a, b, self.gap_m * per_s, Soft::RIGID);
         } else {
             let bias_mps = (block.soft.rate_per_s * self.gap_m).max(-UNDO_MAX_MPS);
             self.stop(block, a, b, bias_mps, block.soft);
@@ -344,29 +381,27 @@ impl Row {
     }
 
     /// The impulse after which the spots part at `-bias` or faster.
-    fn stop(&mut self, block: &Block, a: &mut Mover, b: &mut Mover, bias_mps: f64, soft: Soft) {
-        let parting_mps = self.sliding(a, b).dot(block.normal);
-        let wanted = -self.normal_mass * soft.mass * (parting_mps + bias_mps) - soft.impulse * self.impulse[0];
-        let total = (self.impulse[0] + wanted).max(0.0);
-        let impulse = block.normal * (total - self.impulse[0]);
-        self.impulse[0] = total;
-        a.push(impulse, self.arms[0]);
-        b.push(-impulse, self.arms[1]);
+    #[inline(always)]
+    fn stop(&mut self, block: &Block, a: &mut Motion, b: &mut Motion, bias_mps: f64, soft: Soft) {
+        let hold = &mut self.normal;
+        let parting_mps = hold.parting(block.normal, a, b);
+        let wanted = -hold.mass * soft.mass * (parting_mps + bias_mps) - soft.impulse * hold.impulse;
+        hold.set((hold.impulse + wanted).max(0.0), block.normal, a, b);
     }
 
     /// Coulomb friction: no sliding, unless the cone is left.
-    fn stop_sliding(&mut self, block: &Block, a: &mut Mover, b: &mut Mover) {
-        let sliding = self.sliding(a, b);
-        let [t, u] =
-            [0, 1].map(|axis| self.impulse[1 + axis] - self.tangent_mass[axis] * sliding.dot(block.tangents[axis]));
-        let most = block.friction * self.impulse[0];
-        let size = (t * t + u * u).sqrt();
-        let share = if size > most { most / size } else { 1.0 };
-        let [t, u] = [t * share, u * share];
-        let impulse = block.tangents[0] * (t - self.impulse[1]) + block.tangents[1] * (u - self.impulse[2]);
-        (self.impulse[1], self.impulse[2]) = (t, u);
-        a.push(impulse, self.arms[0]);
-        b.push(-impulse, self.arms[1]);
+    #[inline(always)]
+    fn stop_sliding(&mut self, block: &Block, a: &mut Motion, b: &mut Motion) {
+        let [t, u] = &mut self.across;
+        let wanted = [
+            t.impulse - t.mass * t.parting(block.tangents[0], a, b),
+            u.impulse - u.mass * u.parting(block.tangents[1], a, b),
+        ];
+        let most = block.friction * self.normal.impulse;
+        let square = wanted[0] * wanted[0] + wanted[1] * wanted[1];
+        let share = if square > most * most { most / square.sqrt() } else { 1.0 };
+        t.set(wanted[0] * share, block.tangents[0], a, b);
+        u.set(wanted[1] * share, block.tangents[1], a, b);
     }
 }
 

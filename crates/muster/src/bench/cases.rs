@@ -11,7 +11,6 @@ const QUADROTOR: &str = include_str!("../../../../benches/scenarios/quadrotor-10
 const QUADROTOR_DYNAMICS: &str = include_str!("../../../../benches/scenarios/quadrotor-dynamics.yaml");
 const DIFFERENTIAL: &str = include_str!("../../../../benches/scenarios/differential-10000.yaml");
 const LOCKSTEP: &str = include_str!("../../../../benches/scenarios/lockstep-1.yaml");
-const PILE: &str = include_str!("../../../../benches/scenarios/pile-1000.yaml");
 const POINT: &str = include_str!("../../../../benches/scenarios/point.yaml");
 
 type Lines = Result<Vec<Line>, String>;
@@ -79,18 +78,6 @@ pub(super) fn differential(how: &How) -> Lines {
         let measured = measure(&mut sim, plan);
         let contacts = format!("{:.2}", measured.touches_per_robot);
         lines.push(measured.line("differential-10000", "driver off").shown("contacts a robot", contacts));
-    }
-    Ok(lines)
-}
-
-/// A thousand boxes at rest on each other.
-pub(super) fn pile(how: &How) -> Lines {
-    let plan = Plan { warm_up_s: 2.0, batch_s: 0.5, batches: 5 }.quick(how.quick);
-    let mut lines = Vec::new();
-    for threads in how.thread_counts() {
-        let measured = measure(&mut load(PILE, threads, &[])?, plan);
-        let contacts = format!("{:.2}", measured.touches_per_robot);
-        lines.push(measured.line("pile-1000", "at rest").shown("contacts a robot", contacts));
     }
     Ok(lines)
 }

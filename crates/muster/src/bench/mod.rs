@@ -5,6 +5,9 @@
 
 mod cases;
 mod measure;
+mod pile;
+#[cfg(feature = "rapier")]
+mod rapier;
 mod special;
 
 use crate::cli::{FAILED, OK, USAGE};
@@ -60,7 +63,7 @@ const CASES: &[Case] = &[
     Case { name: "quadrotor-dynamics", timed: true, measure: cases::quadrotor_dynamics },
     Case { name: "differential-10000", timed: true, measure: cases::differential },
     Case { name: "vehicles-1000", timed: true, measure: special::vehicles },
-    Case { name: "pile-1000", timed: true, measure: cases::pile },
+    Case { name: "pile-1000", timed: true, measure: pile::pile },
     Case { name: "lockstep-1", timed: true, measure: cases::lockstep },
     Case { name: "growth", timed: true, measure: cases::growth },
     Case { name: "worlds-1000", timed: true, measure: special::worlds },
@@ -95,16 +98,23 @@ pub(crate) fn bench(arguments: &BenchArguments) -> u8 {
     OK
 }
 
+/// One row a line, one column for each value that some line has.
 fn table(name: &str, lines: &[Line]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_BORDERS_ONLY);
-    let mut header = vec![name.to_owned()];
-    header.extend(lines.first().map(Line::columns).unwrap_or_default().into_iter().map(|(name, _)| name));
-    table.set_header(header);
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in lines.iter().flat_map(Line::columns) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    table.set_header(std::iter::once(name).chain(names.iter().map(String::as_str)));
     for line in lines {
-        let mut row = vec![Cell::new(&line.variant)];
-        row.extend(line.columns().into_iter().map(|(_, text)| Cell::new(text).set_alignment(CellAlignment::Right)));
-        table.add_row(row);
+        let columns = line.columns();
+        let text =
+            |name: &String| columns.iter().find(|(other, _)| other == name).map_or("", |(_, text)| text.as_str());
+        let cells = names.iter().map(|name| Cell::new(text(name)).set_alignment(CellAlignment::Right));
+        table.add_row(std::iter::once(Cell::new(&line.variant)).chain(cells));
     }
     table
 }

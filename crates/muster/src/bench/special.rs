@@ -132,7 +132,7 @@ pub(super) fn vehicles(how: &How) -> Lines {
         Line::new("vehicles-1000", "two processes".to_owned())
             .count("threads", 1)
             .both("gain", beside, format!("{beside:.2}"))
-            .both("gain_of_threads_per_gain_of_processes", share, format!("{share:.2}")),
+            .both("threads_per_processes", share, format!("{share:.2}")),
     ])
 }
 

@@ -12,6 +12,7 @@ pub(crate) use touch::{Found, find_pair, settle};
 use crate::board::Board;
 use crate::component::{Blow, Control, JointCommands, Pose, Readings, Sense, Tick};
 use crate::contact::Other;
+use crate::contact::bond::Tie;
 use crate::contact::patch::{Patch, Probe};
 use crate::joints::{self, FrameMotion};
 use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
@@ -106,6 +107,8 @@ pub(crate) struct Lanes {
     pub(crate) patches: Vec<Patch>,
     /// The same, being found.
     pub(crate) found: Vec<Patch>,
+    /// Robots of this chunk that are attached to others.
+    pub(crate) ties: Vec<Tie>,
     /// Lanes that bear a contact force.
     pressed: u32,
     /// Lanes that touched something in this tick.
@@ -275,6 +278,7 @@ impl Lanes {
             pushed: false,
             patches: Vec::new(),
             found: Vec::new(),
+            ties: Vec::new(),
             pressed: 0,
             touched: 0,
             probe: Probe::default(),
@@ -406,6 +410,8 @@ impl Lanes {
             patch.key.lane = lane as u8;
         });
         self.patches.sort_unstable_by_key(|patch| patch.key);
+        self.ties.retain(|tie| usize::from(tie.lane) != lane);
+        self.ties.iter_mut().filter(|tie| usize::from(tie.lane) == last).for_each(|tie| tie.lane = lane as u8);
         let move_bit = |bits: &mut u32| *bits = (*bits & !(1 << lane | 1 << last)) | (((*bits >> last) & 1) << lane);
         if lane != last {
             move_bit(&mut self.isolated);

@@ -2,6 +2,7 @@
 //! window boundary at or after their time, which they make happen.
 
 use crate::component::Pose;
+use crate::contact::Bond;
 use crate::model::{Cohort, Placement};
 use crate::time::SimTime;
 use std::sync::Arc;
@@ -63,6 +64,20 @@ pub enum Action {
     Spawn(Box<Placement>),
     /// Removes a robot.
     Delete {
+        /// The robot.
+        robot: String,
+    },
+    /// Attaches a robot with mass to another, where they are now: a load in a gripper, a trailer on a hitch.
+    Attach {
+        /// The robot that is attached.
+        robot: String,
+        /// The robot that holds it.
+        to: String,
+        /// How.
+        bond: Bond,
+    },
+    /// Lets go of a robot that is attached.
+    Detach {
         /// The robot.
         robot: String,
     },

@@ -5,8 +5,11 @@
 //! ticks of the faster one; a slower one gets what it gets at its next tick. What two robots do to each other depends on
 //! nothing but those they touch, directly or through others, so results do not depend on how robots were grouped.
 
+pub(crate) mod bond;
 pub(crate) mod patch;
 pub(crate) mod solver;
+
+pub use bond::Bond;
 
 use crate::component::Pose;
 use crate::lanes::{Column, body};

@@ -149,7 +149,7 @@ impl Coupling {
             self.stretch = (self.stretch * 2).min(STRETCH_MAX);
             self.patience = PATIENCE;
         }
-        self.join(state.chunks.len(), around.one_island);
+        self.join(state, around.one_island);
         self.gather(state);
     }
 
@@ -232,12 +232,20 @@ impl Coupling {
         self.blocks.iter().for_each(|block| self.pairs.extend_from_slice(&block.pairs));
     }
 
-    /// Unites chunks that share a pair (union–find).
-    fn join(&mut self, chunks: usize, one_island: bool) {
+    /// Unites chunks that share a pair or a bond (union–find).
+    fn join(&mut self, state: &State, one_island: bool) {
+        let chunks = state.chunks.len();
         self.parents.clear();
         self.parents.extend(0..chunks as u32);
         for pair in &self.pairs {
             unite(&mut self.parents, pair.first.0, pair.second.0);
+        }
+        for (index, chunk) in state.chunks.iter().enumerate() {
+            for tie in chunk.iter().flat_map(|chunk| &chunk.ties) {
+                if let Some(holder) = state.roster.get(tie.to) {
+                    unite(&mut self.parents, index as u32, holder.chunk);
+                }
+            }
         }
         if one_island {
             (1..chunks as u32).for_each(|chunk| unite(&mut self.parents, 0, chunk));
@@ -411,7 +419,8 @@ fn unite(parents: &mut [u32], a: u32, b: u32) {
 
 impl Group {
     fn live(&mut self, end: SimTime, around: &Surroundings<'_>) {
-        if self.pairs.is_empty() {
+        self.find_holders();
+        if self.pairs.is_empty() && self.chunks.iter().all(|chunk| chunk.ties.is_empty()) {
             for chunk in &mut self.chunks {
                 chunk.live_until(end, around);
             }
@@ -429,8 +438,23 @@ impl Group {
         self.chunks.iter_mut().for_each(|chunk| chunk.decide_before(end, around));
     }
 
+    /// Finds where those are who hold others.
+    fn find_holders(&mut self) {
+        for at in 0..self.chunks.len() {
+            for number in 0..self.chunks[at].ties.len() {
+                let to = self.chunks[at].ties[number].to;
+                let lane_of = |chunk: &Box<Chunk>| chunk.robots[..chunk.len].iter().position(|&robot| robot == to);
+                let mut places = self.chunks.iter().enumerate();
+                if let Some((chunk, lane)) = places.find_map(|(at, chunk)| Some((at, lane_of(chunk)?))) {
+                    self.chunks[at].ties[number].second = (chunk as u32, lane as u8);
+                }
+            }
+        }
+    }
+
     /// The same on all threads: three fork-joins a tick.
     fn live_wide<E: Executor>(&mut self, end: SimTime, around: &Surroundings<'_>, executor: &E) {
+        self.find_holders();
         while let Some(time) = self.next_tick(end) {
             executor.for_each_mut(&mut self.chunks, &|_, chunk: &mut Box<Chunk>| {
                 if chunk.tick.next == time {

@@ -67,13 +67,20 @@ impl State {
         hasher.digest128()
     }
 
-    /// The contacts a robot keeps, whatever order they are stored in.
+    /// The contacts and bonds a robot keeps, whatever order they are stored in.
     fn contacts_hash(&self, robot: &Robot) -> u64 {
         let Some(chunk) = self.chunk(robot.chunk) else { return 0 };
+        let key_of = |number: u32| self.roster.get(number).map_or(0, |other| other.key);
+        let ties = chunk.ties.iter().filter(|tie| tie.lane == robot.lane).fold(0_u64, |sum, tie| {
+            let mut hasher = Xxh3::new();
+            hasher.update(&key_of(tie.to).to_le_bytes());
+            tie.numbers().for_each(|number| hasher.update(&number.to_bits().to_le_bytes()));
+            sum.wrapping_add(hasher.digest())
+        });
         let own = chunk.patches.iter().filter(|patch| patch.key.lane == robot.lane);
-        own.fold(0, |sum, patch| {
+        own.fold(ties, |sum, patch| {
             let with = match patch.key.with {
-                Other::Robot(number) => self.roster.get(number).map_or(0, |other| other.key),
+                Other::Robot(number) => key_of(number),
                 Other::Obstacle(index) => u64::from(index),
             };
             let mut hasher = Xxh3::new();

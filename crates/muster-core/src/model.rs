@@ -2,7 +2,7 @@
 //! of and how their columns are laid out; the environment holds gravity, air, water, origin and obstacles.
 
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
-use crate::contact::{Mobility, Part};
+use crate::contact::{Bond, Mobility, Part};
 use crate::joints::{Frame, JointColumns, jointed, reach_m};
 use crate::lanes::{LANES, Quantity, body};
 use crate::obstacles::Obstacles;
@@ -497,6 +497,8 @@ pub struct Placement {
     pub pose: Pose,
     /// Initial velocity in the world frame, m/s.
     pub velocity_mps: DVec3,
+    /// The robot it is attached to from the start, and how.
+    pub attached: Option<(String, Bond)>,
 }
 
 /// A named group of robots (or of groups) with relations among them.

@@ -6,6 +6,7 @@ use crate::chunk::{Chunk, Start, Surroundings};
 use crate::command::Command;
 use crate::component::{Pose, Sense};
 use crate::contact::Other;
+use crate::contact::bond::{Bond, Tie};
 use crate::lanes::{LANES, body};
 use crate::look::LookJob;
 use crate::model::{Bank, Cohort, Model, Placement};
@@ -46,6 +47,8 @@ pub enum PlaceError {
         /// The realm it wants.
         realm: u32,
     },
+    /// The robot to be attached to does not exist.
+    NoSuchRobot(String),
     /// A driver subscribes to a sensor that does not exist.
     NoSuchSensor {
         /// The robot.
@@ -62,6 +65,7 @@ impl std::fmt::Display for PlaceError {
             Self::NoSuchRealm { robot, realm } => {
                 write!(f, "found robot {robot:?} in realm {realm}, expected a realm of the model")
             }
+            Self::NoSuchRobot(name) => write!(f, "found no robot {name:?}, expected one to be attached to"),
             Self::NoSuchSensor { robot, path } => {
                 write!(f, "driver of {robot:?} reads {path:?}, expected an existing robot.sensor")
             }
@@ -186,10 +190,11 @@ impl State {
         }
     }
 
-    /// Forgets the contacts others have with a robot.
+    /// Forgets the contacts and bonds others have with a robot.
     fn part_from(&mut self, number: u32) {
         for chunk in self.chunks.iter_mut().flatten() {
             chunk.patches.retain(|patch| patch.key.with != Other::Robot(number));
+            chunk.ties.retain(|tie| tie.to != number);
         }
     }
 
@@ -370,6 +375,23 @@ impl State {
             position_m: body::vec3(&chunk.real, body::POSITION, lane),
             orientation: body::orientation(&chunk.real, lane),
         })
+    }
+
+    /// Attaches a robot to another, where they are now.
+    pub(crate) fn attach(&mut self, attached: u32, holder: u32, bond: Bond) -> Option<()> {
+        let (pose, holder_pose) = (self.pose(attached)?, self.pose(holder)?);
+        let (chunk, lane) = self.place_of_mut(attached)?;
+        chunk.ties.retain(|tie| usize::from(tie.lane) != lane);
+        chunk.ties.push(Tie::new(lane as u8, holder, bond, &pose, &holder_pose));
+        Some(())
+    }
+
+    /// Lets go of a robot; false if it was not attached.
+    pub(crate) fn detach(&mut self, attached: u32) -> bool {
+        let Some((chunk, lane)) = self.place_of_mut(attached) else { return false };
+        let before = chunk.ties.len();
+        chunk.ties.retain(|tie| usize::from(tie.lane) != lane);
+        chunk.ties.len() < before
     }
 
     /// Puts a robot at another place, at rest.

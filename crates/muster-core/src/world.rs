@@ -195,8 +195,11 @@ impl World {
         for &number in &numbers {
             world.state.wire(number)?;
         }
-        for number in numbers {
+        for (&number, placement) in numbers.iter().zip(&model.robots) {
             world.start(number);
+            if let Some((holder, bond)) = &placement.attached {
+                world.hold(number, placement.realm, holder, *bond)?;
+            }
         }
         world.reindex();
         Ok(world)

@@ -8,12 +8,12 @@ use crate::outline::terrain;
 use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers};
 use crate::template::{Scope, expand};
 use crate::text::{
-    AttachedText, Component, ExpectText, ObstacleText, Order, RobotText, RunText, ScenarioText, That, WaterText,
-    WorldText, ZoneText,
+    AttachedText, Component, ExpectText, HeldText, ObstacleText, Order, RobotText, RunText, ScenarioText, That,
+    WaterText, WorldText, ZoneText,
 };
 use glam::DVec3;
 use muster_core::component::{Pose, Registry, Wind};
-use muster_core::contact::{Obstacle, Surface};
+use muster_core::contact::{Bond, Mobility, Obstacle, Surface};
 use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
 use muster_core::math;
@@ -136,6 +136,7 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
     if complete {
         check_share(whole, &node, &robots, &mut problems);
         check_compounds(whole, &node, &robots, &mut problems);
+        check_attached(&robots, &mut problems);
     }
     let expect = whole.expect.iter().cloned().enumerate().map(|(at, expect)| (expect, place_of(&node, "expect", at)));
     let expect: Vec<(ExpectText, Place)> = expect.collect();
@@ -680,7 +681,25 @@ fn placement(name: String, cohort: Arc<Cohort>, place: Option<Pose>, text: &Robo
         },
     };
     let ahead = math::rotate(pose.orientation, DVec3::X) * text.speed_mps;
-    Placement { name, realm: 0, cohort, pose, velocity_mps: DVec3::from(text.velocity_mps) + ahead }
+    let bond = |held: &HeldText| held.hitch_m.map_or(Bond::Weld, |at_m| Bond::Hitch(DVec3::from(at_m)));
+    let attached = text.attached.as_ref().map(|held| (held.to.clone(), bond(held)));
+    Placement { name, realm: 0, cohort, pose, velocity_mps: DVec3::from(text.velocity_mps) + ahead, attached }
+}
+
+/// Robots that are attached have mass, and those that hold them exist.
+fn check_attached(robots: &[Placement], problems: &mut Problems) {
+    for robot in robots {
+        let Some((holder, _)) = &robot.attached else { continue };
+        let path = format!("robots.{}.attached", robot.name);
+        if holder == &robot.name || !robots.iter().any(|other| other.name == *holder) {
+            let others = robots.iter().map(|other| other.name.as_str()).filter(|name| *name != robot.name);
+            problems.unknown(Place::default(), &path, holder, "another robot", others);
+        }
+        if robot.cohort.blueprint.motion.mobility() != Mobility::Dynamic {
+            let found = format!("a robot with motion {:?}, which has no mass", robot.cohort.blueprint.motion_kind);
+            problems.error(Place::default(), &path, found, "a robot with mass, such as one with motion single_body");
+        }
+    }
 }
 
 /// The first name of a shared pair is new, the second means a variable or a frame.

@@ -121,7 +121,7 @@ impl RobotBuilder {
         problems: &mut Problems,
     ) -> Option<Arc<Cohort>> {
         let mut part = node.clone();
-        for own in ["name", "count", "layout", "at", "overrides", "velocity_mps", "speed_mps", "about"] {
+        for own in ["name", "count", "layout", "at", "overrides", "velocity_mps", "speed_mps", "attached", "about"] {
             part.take(own);
         }
         let spread = if spreads(&part) { i % SPREAD } else { 0 };

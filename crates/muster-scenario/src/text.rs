@@ -475,6 +475,16 @@ outlined! {
 }
 
 spec! {
+    /// What a robot with mass is attached to from the start.
+    pub struct HeldText {
+        /// The robot that holds it.
+        to: String;
+        /// Held at this point of the other's body, about which both may turn, like a trailer; held fast if none is given.
+        hitch_m: Option<[f64; 3]>;
+    }
+}
+
+spec! {
     /// One robot, or `count` of them.
     pub struct RobotText {
         /// Its name; `{i}` counts from 0.
@@ -491,6 +501,8 @@ spec! {
         velocity_mps: [f64; 3] = [0.0; 3];
         /// Initial speed along its heading.
         speed_mps: f64 = 0.0;
+        /// Attached to another robot from the start.
+        attached: Option<HeldText>;
         /// Shares the pose of this robot instead of moving itself: a sensor object attached to a body.
         shares_pose_of: Option<String>;
         /// How it moves.

@@ -17,6 +17,10 @@ fn vec3(sim: &Simulation, path: &str) -> DVec3 {
     DVec3::new(values[0], values[1], values[2])
 }
 
+fn values(sim: &Simulation, path: &str) -> Vec<f64> {
+    sim.world().property(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
 fn set(sim: &mut Simulation, path: &str, values: &[f64]) {
     sim.command(Action::Set { path: path.to_owned(), values: values.to_vec() });
 }
@@ -269,7 +273,7 @@ fn a_pile_ten_boxes_high_neither_moves_nor_gains_energy() {
     let mut sim = simulation(
         "{robots: [{name: 'b{i}', motion: {kind: single_body, speed_max_mps: 10}, count: 160, \
          shape: {box_size_m: [0.2, 0.2, 0.2], restitution: 0}, \
-         layout: {grid: {rows: 4, layers: 10, spacing_m: 0.2, from_m: [0, 0, 0.1]}}}]}",
+         layout: {grid: {rows: 4, layers: 10, spacing_m: 0.21, layer_spacing_m: 0.2, from_m: [0, 0, 0.1]}}}]}",
     );
     let start = energy_j(&sim);
     let places = |sim: &Simulation| (0..160).map(|i| vec3(sim, &format!("b{i}.position_m"))).collect::<Vec<DVec3>>();
@@ -287,4 +291,59 @@ fn a_pile_ten_boxes_high_neither_moves_nor_gains_energy() {
     println!("moved {moved} energy {most}");
     assert!(moved < 0.005, "{moved} m");
     assert!(most < 0.001, "{most}");
+}
+
+#[test]
+fn a_load_follows_its_holder_and_falls_when_let_go() {
+    let mut sim = simulation(
+        "{robots: [{name: crane, kind: point, at: {xyz_m: [0, 0, 2]}}, {name: load, motion: {kind: single_body}, \
+         shape: {box_size_m: [0.2, 0.2, 0.2]}, at: {xyz_m: [0, 0, 1.8]}}]}",
+    );
+    let bond = muster_core::contact::Bond::Weld;
+    sim.command(Action::Attach { robot: "load".to_owned(), to: "crane".to_owned(), bond });
+    let mode = muster_core::lanes::setpoint::VELOCITY;
+    sim.command(Action::Setpoint { robot: "crane".to_owned(), mode, values: [1.0, 0.0, 0.0, 0.5] });
+    for _ in 0..200 {
+        sim.run_for(0.01);
+        let (crane, load) = (vec3(&sim, "crane.position_m"), vec3(&sim, "load.position_m"));
+        assert!((load - crane + DVec3::Z * 0.2).length() < 2e-3, "{crane} {load}");
+    }
+    let turn = |name: &str| values(&sim, &format!("{name}.orientation"));
+    assert!(turn("crane").iter().zip(turn("load")).all(|(a, b)| (a - b).abs() < 2e-3), "it turns along");
+    sim.command(Action::Detach { robot: "load".to_owned() });
+    sim.run_for(2.0);
+    assert!((vec3(&sim, "load.position_m").z - 0.1).abs() < 1e-3);
+    sim.command(Action::Detach { robot: "load".to_owned() });
+    sim.command(Action::Attach { robot: "crane".to_owned(), to: "load".to_owned(), bond });
+    sim.run_for(0.1);
+    assert_eq!(sim.world_mut().take_refusals().len(), 2, "nothing to let go, and no mass to be held");
+}
+
+#[test]
+fn a_trailer_follows_on_its_hitch() {
+    let mut sim = simulation(
+        "{robots: [{name: car, kind: offroad, at: {xyz_m: [0, 0, 0.6]}}, {name: trailer, motion: {kind: single_body, \
+         mass_kg: 80, inertia_kgm2: [10, 20, 25], wheels: [{name: l, at_m: [-0.2, 0.5, -0.3], driven: false}, \
+         {name: r, at_m: [-0.2, -0.5, -0.3], driven: false}]}, shape: {box_size_m: [1, 0.8, 0.3]}, \
+         at: {xyz_m: [-2.2, 0, 0.55]}, attached: {to: car, hitch_m: [-1.2, 0, -0.1]}}]}",
+    );
+    let mode = muster_core::lanes::setpoint::VELOCITY;
+    sim.command(Action::Setpoint { robot: "car".to_owned(), mode, values: [3.0, 0.0, 0.0, 0.3] });
+    sim.command(Action::Setpoint {
+        robot: "trailer".to_owned(),
+        mode: muster_core::lanes::setpoint::DIRECT,
+        values: [0.0; 4],
+    });
+    let point = |sim: &Simulation, name: &str, at: DVec3| {
+        let q = values(sim, &format!("{name}.orientation"));
+        vec3(sim, &format!("{name}.position_m")) + glam::DQuat::from_xyzw(q[0], q[1], q[2], q[3]) * at
+    };
+    for _ in 0..100 {
+        sim.run_for(0.1);
+        let gap = point(&sim, "car", DVec3::new(-1.2, 0.0, -0.1)) - point(&sim, "trailer", DVec3::new(1.0, 0.0, -0.05));
+        assert!(gap.length() < 0.02, "{gap}");
+    }
+    let (car, trailer) = (vec3(&sim, "car.velocity_mps"), vec3(&sim, "trailer.velocity_mps"));
+    assert!((car.length() - 3.0).abs() < 0.3 && trailer.length() > 2.0, "{car} {trailer}");
+    assert!(values(&sim, "trailer.contacts")[0] == 0.0);
 }

@@ -26,7 +26,14 @@ fn at(x: f64, y: f64) -> Pose {
 fn like(sim: &Simulation, model: &str, name: &str, pose: Pose) -> Action {
     let placed = sim.scenario().model.robots.iter().find(|robot| robot.name == model).unwrap();
     let cohort = Arc::clone(&placed.cohort);
-    Action::Spawn(Box::new(Placement { name: name.to_owned(), realm: 0, cohort, pose, velocity_mps: DVec3::ZERO }))
+    Action::Spawn(Box::new(Placement {
+        name: name.to_owned(),
+        realm: 0,
+        cohort,
+        pose,
+        velocity_mps: DVec3::ZERO,
+        attached: None,
+    }))
 }
 
 fn delete(robot: &str) -> Action {

@@ -169,7 +169,14 @@ fn what_happens_to_one_realm_happens_to_no_other() {
     let placement = |sim: &Simulation, name: &str, realm: u32| {
         let cohort = Arc::clone(&sim.scenario().model.robots[0].cohort);
         let pose = Pose { position_m: DVec3::new(0.3, 0.2, 0.0), ..Pose::IDENTITY };
-        Action::Spawn(Box::new(Placement { name: name.to_owned(), realm, cohort, pose, velocity_mps: DVec3::ZERO }))
+        Action::Spawn(Box::new(Placement {
+            name: name.to_owned(),
+            realm,
+            cohort,
+            pose,
+            velocity_mps: DVec3::ZERO,
+            attached: None,
+        }))
     };
     let actions = |sim: &Simulation, realm: u32, at: &str| -> Vec<Vec<Action>> {
         let name = |name: &str| format!("{name}{at}");

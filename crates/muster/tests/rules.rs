@@ -196,7 +196,14 @@ fn rule_08_every_change_is_a_command_that_acts_at_its_stamp() {
         let placed = &sim.scenario().model.robots[0];
         let pose = Pose { position_m: DVec3::new(3.0, 0.0, 0.0), ..Pose::IDENTITY };
         let (cohort, velocity_mps) = (Arc::clone(&placed.cohort), DVec3::ZERO);
-        let spawn = Action::Spawn(Box::new(Placement { name: "new".to_owned(), realm: 0, cohort, pose, velocity_mps }));
+        let spawn = Action::Spawn(Box::new(Placement {
+            name: "new".to_owned(),
+            realm: 0,
+            cohort,
+            pose,
+            velocity_mps,
+            attached: None,
+        }));
         let actions = [
             (0.0511, spawn),
             (0.1003, Action::Delete { robot: "p3".to_owned() }),

@@ -205,6 +205,10 @@ pub(crate) fn find_pair<C: std::ops::Deref<Target = Chunk>>(
     if (from - to).length_squared() > reach_m * reach_m {
         return;
     }
+    let tied = |chunk: &Chunk, lane: u8, to: u32| chunk.ties.iter().any(|tie| tie.lane == lane && tie.to == to);
+    if tied(mine, a.1, other.robots[other_lane]) || tied(other, b.1, mine.robots[lane]) {
+        return;
+    }
     let mobility = [mine, other].map(|chunk| chunk.cohort.blueprint.motion.mobility());
     let heavy = mobility.contains(&Mobility::Dynamic);
     for (chunk, lane, frames) in [(mine, lane, 0), (other, other_lane, 1)] {
@@ -255,6 +259,8 @@ pub(crate) struct Room {
     solver: Solver,
     /// Contacts in the order in which they are solved: by the robots' order of coming.
     order: Vec<(OrderKey, u32, u32)>,
+    /// Bonds in the same order: position of the robot, chunk, and number there.
+    ties: Vec<(u32, u32, u32)>,
     /// Mover of each lane of each chunk.
     movers: Vec<[u32; LANES]>,
     /// Chunk, lane and mass of each mover.
@@ -284,14 +290,15 @@ pub(crate) fn settle<C: DerefMut<Target = Chunk>>(chunks: &mut [C], environment:
         if !lanes.patches.is_sorted_by_key(|patch| patch.key) {
             lanes.patches.sort_unstable_by_key(|patch| patch.key);
         }
-        any |= !lanes.patches.is_empty();
+        any |= !(lanes.patches.is_empty() && lanes.ties.is_empty());
     }
     if any {
         let mut room = std::mem::take(&mut chunks[0].lanes.room);
         let period = |chunk: &C| chunk.cohort.blueprint.rate.period();
         let mut last = None;
         loop {
-            let fresh = chunks.iter().filter(|chunk| chunk.fresh_contacts && !chunk.patches.is_empty());
+            let acts = |chunk: &&C| chunk.fresh_contacts && !(chunk.patches.is_empty() && chunk.ties.is_empty());
+            let fresh = chunks.iter().filter(acts);
             let Some(next) = fresh.map(period).filter(|&next| last.is_none_or(|last| next > last)).min() else { break };
             room.settle_class(chunks, environment, next.ns());
             last = Some(next);
@@ -325,11 +332,15 @@ impl Room {
         if !self.order.is_sorted() {
             self.order.sort_unstable();
         }
+        self.join(chunks);
         for at in 0..self.order.len() {
             let (_, number, patch) = self.order[at];
             self.add(chunks, environment, (number, patch));
         }
         self.solver.solve();
+        for (at, &(_, number, tie)) in self.ties.iter().enumerate() {
+            chunks[number as usize].lanes.ties[tie as usize].impulses = self.solver.bond_impulses(at);
+        }
         self.note(chunks, dt_s);
         for mover in 1..self.owners.len() {
             let (number, lane, mass) = self.owners[mover];
@@ -340,6 +351,29 @@ impl Room {
                 write_back(&mut chunk.lanes, usize::from(lane), &mass, mover, now.then_some(dt_s));
                 chunk.lanes.pushed |= !now;
             }
+        }
+    }
+
+    /// Adds the bonds of all robots that have just ticked, in the order of their coming.
+    fn join<C: DerefMut<Target = Chunk>>(&mut self, chunks: &[C]) {
+        self.ties.clear();
+        for (number, chunk) in chunks.iter().enumerate().filter(|(_, chunk)| chunk.ticks_with(self.period_ns)) {
+            for (at, tie) in chunk.ties.iter().enumerate() {
+                self.ties.push((chunk.dense[usize::from(tie.lane)], number as u32, at as u32));
+            }
+        }
+        self.ties.sort_unstable();
+        for at in 0..self.ties.len() {
+            let (_, number, tie) = self.ties[at];
+            let chunk = &*chunks[number as usize];
+            let tie = &chunk.ties[tie as usize];
+            let poses =
+                [(chunk, tie.lane), (&*chunks[tie.second.0 as usize], tie.second.1)].map(|(chunk, lane)| Pose {
+                    position_m: position(chunk, usize::from(lane)),
+                    orientation: body::orientation(&chunk.real, usize::from(lane)),
+                });
+            let movers = [self.mover_of(chunks, (number, tie.lane)), self.mover_of(chunks, tie.second)];
+            self.solver.join(movers, &tie.joined(&poses[0], &poses[1]));
         }
     }
 

@@ -120,6 +120,14 @@ impl Hold {
         Self { levers, turns, given_mps, mass: if yielding > 0.0 { 1.0 / yielding } else { 0.0 }, impulse }
     }
 
+    /// Holds two bodies from turning against each other about an axis.
+    fn turning(axis: DVec3, bodies: [&Mover; 2], impulse: f64) -> Self {
+        let turns = [bodies[0].per_inertia * axis, bodies[1].per_inertia * axis];
+        let yielding = axis.dot(turns[0]) + axis.dot(turns[1]);
+        let mass = if yielding > 0.0 { 1.0 / yielding } else { 0.0 };
+        Self { levers: [axis; 2], turns, given_mps: 0.0, mass, impulse }
+    }
+
     /// Velocity of the first against the second along this direction.
     #[inline(always)]
     fn parting(&self, along: DVec3, a: &Motion, b: &Motion) -> f64 {
@@ -182,6 +190,53 @@ pub(crate) struct Contact<'a> {
     pub(crate) surface: Surface,
 }
 
+/// Two bodies that are held together.
+pub(crate) struct Joined {
+    /// Where the point is that should be one, on each, m.
+    pub(crate) points: [DVec3; 2],
+    /// By how much the first is turned against the second, if it should not be, rad.
+    pub(crate) turned: Option<DVec3>,
+    /// Impulses at the last tick.
+    pub(crate) impulses: [f64; 6],
+}
+
+/// A bond to be solved: three directions, and three axes if it does not turn.
+#[derive(Debug, Clone, Copy)]
+struct Grip {
+    movers: [u32; 2],
+    holds: [Hold; 6],
+    /// How far each is off at the start of the tick, m or rad.
+    off: [f64; 6],
+    count: usize,
+    soft: Soft,
+}
+
+/// The axes of the world.
+const AXES: [DVec3; 3] = [DVec3::X, DVec3::Y, DVec3::Z];
+
+impl Grip {
+    /// The direction of hold number `at`: axes of turning have none.
+    fn along(at: usize) -> DVec3 {
+        AXES.get(at).copied().unwrap_or(DVec3::ZERO)
+    }
+
+    fn push(&self, a: &mut Motion, b: &mut Motion) {
+        for (at, hold) in self.holds[..self.count].iter().enumerate() {
+            hold.push(hold.impulse, Self::along(at), a, b);
+        }
+    }
+
+    /// Pulls the two together, softly; or, with a rigid bond, only stops them from parting.
+    fn pull(&mut self, a: &mut Motion, b: &mut Motion, soft: Soft) {
+        for at in 0..self.count {
+            let (along, hold) = (Self::along(at), &mut self.holds[at]);
+            let parting = hold.parting(along, a, b) + soft.rate_per_s * self.off[at];
+            let total = hold.impulse - hold.mass * soft.mass * parting - soft.impulse * hold.impulse;
+            hold.set(total, along, a, b);
+        }
+    }
+}
+
 /// A spring and damper as a soft constraint: how fast overlap is undone, and which share of the impulse is kept.
 #[derive(Debug, Clone, Copy)]
 struct Soft {
@@ -224,6 +279,7 @@ pub(crate) struct Solver {
     motions: Vec<Motion>,
     blocks: Vec<Block>,
     rows: Vec<Row>,
+    grips: Vec<Grip>,
     dt_s: f64,
 }
 
@@ -235,6 +291,7 @@ impl Solver {
         self.movers.push(Mover::FIXED);
         self.blocks.clear();
         self.rows.clear();
+        self.grips.clear();
     }
 
     /// Adds a body with its free motion.
@@ -279,6 +336,41 @@ impl Solver {
         });
     }
 
+    /// Adds a bond. Bonds are solved before contacts, in this order.
+    pub(crate) fn join(&mut self, movers: [u32; 2], joined: &Joined) {
+        let [a, b] = movers.map(|mover| self.movers[mover as usize]);
+        let arms = [joined.points[0] - a.centre_m, joined.points[1] - b.centre_m];
+        let gap_m =
+            joined.points[0] - joined.points[1] - (a.moved_at(arms[0], self.dt_s) - b.moved_at(arms[1], self.dt_s));
+        let turned = joined.turned.map(|turned| turned - (a.free.1 - b.free.1) * self.dt_s);
+        let off_turn = turned.unwrap_or(DVec3::ZERO);
+        let hold = |at: usize| match at {
+            0..3 => Hold::new(AXES[at], arms, [&a, &b], 0.0, joined.impulses[at]),
+            _ => Hold::turning(AXES[at - 3], [&a, &b], joined.impulses[at]),
+        };
+        self.grips.push(Grip {
+            movers,
+            holds: std::array::from_fn(hold),
+            off: [gap_m.x, gap_m.y, gap_m.z, off_turn.x, off_turn.y, off_turn.z],
+            count: if turned.is_some() { 6 } else { 3 },
+            soft: Soft::new(2.0 * STIFFNESS_PER_TICK / self.dt_s, 1.0, self.dt_s),
+        });
+    }
+
+    /// The impulses of bond number `at`.
+    pub(crate) fn bond_impulses(&self, at: usize) -> [f64; 6] {
+        self.grips[at].holds.map(|hold| hold.impulse)
+    }
+
+    fn each_grip(&mut self, mut visit: impl FnMut(&mut Grip, &mut Motion, &mut Motion)) {
+        for grip in &mut self.grips {
+            let [mut a, mut b] = grip.movers.map(|mover| self.motions[mover as usize]);
+            visit(grip, &mut a, &mut b);
+            self.motions[grip.movers[0] as usize] = a;
+            self.motions[grip.movers[1] as usize] = b;
+        }
+    }
+
     /// Finds the impulses.
     pub(crate) fn solve(&mut self) {
         self.motions.clear();
@@ -287,19 +379,25 @@ impl Solver {
             spin_radps: mover.spin_radps,
             per_mass: mover.per_mass,
         }));
+        self.each_grip(|grip, a, b| grip.push(a, b));
         self.each_block(|block, rows, a, b| rows.iter().for_each(|row| row.warm_start(block, a, b)));
         for _ in 0..ROUNDS {
+            self.each_grip(|grip, a, b| grip.pull(a, b, grip.soft));
             self.keep_apart();
         }
         for (mover, motion) in self.movers.iter_mut().zip(&self.motions) {
             mover.apart = (motion.velocity_mps, motion.spin_radps);
         }
         for _ in 0..RELAXING_ROUNDS {
+            self.each_grip(|grip, a, b| grip.pull(a, b, Soft::RIGID));
             self.relax();
         }
         self.bounce();
         for (mover, motion) in self.movers.iter_mut().zip(&self.motions) {
             (mover.velocity_mps, mover.spin_radps) = (motion.velocity_mps, motion.spin_radps);
+        }
+        for mover in self.grips.iter().flat_map(|grip| grip.movers) {
+            self.movers[mover as usize].touched = true;
         }
         for block in &self.blocks {
             if self.rows[block.rows.0 as usize..block.rows.1 as usize].iter().any(|row| row.normal.impulse > 0.0) {

@@ -3,6 +3,7 @@
 use super::World;
 use crate::command::Action;
 use crate::component::Pose;
+use crate::contact::{Bond, Mobility};
 use crate::lanes::{body, setpoint};
 use crate::model::{Cohort, Placement, robot_key};
 use crate::state::PlaceError;
@@ -22,6 +23,8 @@ impl World {
             Action::Teleport { robot, pose } => self.teleport(&robot, pose),
             Action::Spawn(placement) => self.spawn(&placement).map_err(|error| error.to_string()),
             Action::Delete { robot } => self.delete(&robot),
+            Action::Attach { robot, to, bond } => self.attach(&robot, &to, bond),
+            Action::Detach { robot } => self.detach(&robot),
             Action::Retool { robot, cohort } => self.retool(&robot, &cohort),
         };
         if let Err(refusal) = outcome {
@@ -77,7 +80,10 @@ impl World {
             return Err(error);
         }
         self.start(number);
-        Ok(())
+        match &placement.attached {
+            Some((holder, bond)) => self.hold(number, placement.realm, holder, *bond),
+            None => Ok(()),
+        }
     }
 
     fn delete(&mut self, robot: &str) -> Result<(), String> {
@@ -85,6 +91,40 @@ impl World {
         self.state.remove(number);
         self.stale = true;
         Ok(())
+    }
+
+    pub(super) fn attach(&mut self, robot: &str, to: &str, bond: Bond) -> Result<(), String> {
+        let (number, holder) = (self.number_of(robot)?, self.number_of(to)?);
+        let realm = |number: u32| self.state.roster.get(number).map(|robot| robot.realm);
+        let mobility =
+            |number: u32| self.state.roster.get(number).map(|robot| robot.cohort.blueprint.motion.mobility());
+        if number == holder || realm(number) != realm(holder) {
+            return Err(format!("found {robot:?} attached to {to:?}, expected another robot of the same world"));
+        }
+        if mobility(number) != Some(Mobility::Dynamic) {
+            return Err(format!("found {robot:?}, which has no mass, expected a robot with mass to attach to {to:?}"));
+        }
+        self.state.attach(number, holder, bond);
+        self.coupling.invalidate();
+        Ok(())
+    }
+
+    /// Attaches a robot to another of its realm, as its placement says.
+    pub(super) fn hold(&mut self, number: u32, realm: u32, holder: &str, bond: Bond) -> Result<(), PlaceError> {
+        let found = self.state.roster.find_in(realm, holder).map(|(number, _)| number);
+        match found.and_then(|holder| self.state.attach(number, holder, bond)) {
+            Some(()) => Ok(()),
+            None => Err(PlaceError::NoSuchRobot(holder.to_owned())),
+        }
+    }
+
+    fn detach(&mut self, robot: &str) -> Result<(), String> {
+        let number = self.number_of(robot)?;
+        self.coupling.invalidate();
+        match self.state.detach(number) {
+            true => Ok(()),
+            false => Err(format!("found {robot:?} free, expected a robot that is attached")),
+        }
     }
 
     fn retool(&mut self, robot: &str, cohort: &Arc<Cohort>) -> Result<(), String> {

@@ -76,6 +76,12 @@ pub trait Motion: Send + Sync {
         Mass::INFINITE
     }
 
+    /// How fast the surface of its parts runs over them, in the body frame: a conveyor, m/s.
+    fn belt_mps(&self, columns: &[Column], lane: usize) -> DVec3 {
+        _ = (columns, lane);
+        DVec3::ZERO
+    }
+
     /// Prepares inputs and state of one new robot whose pose is already set. `columns` begin with the body columns,
     /// followed by inputs and state.
     fn start(&self, columns: &mut [Column], lane: usize);
@@ -165,6 +171,13 @@ pub trait Driver: Send + Sync {
     /// The inputs of the motion it writes, if it commands them directly.
     fn commands(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// The driver for a robot with these frames, if it commands joints by name; an error says what was found and what
+    /// was expected.
+    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Driver>>, (String, String)> {
+        _ = frames;
+        Ok(None)
     }
 
     /// Prepares the memory of one new robot that stands at `pose`.
@@ -400,6 +413,18 @@ pub trait Sensor: Send + Sync {
     fn wheels(&self) -> &[String] {
         &[]
     }
+
+    /// The sensor for a robot with these frames, if it reads joints by name; an error says what was found and what was
+    /// expected.
+    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Sensor>>, (String, String)> {
+        _ = frames;
+        Ok(None)
+    }
+
+    /// True if it tells whom the robot touched: only then is that remembered, see [`Contacts::with`].
+    fn feels_contacts(&self) -> bool {
+        false
+    }
 }
 
 /// The two ways of measuring.
@@ -452,6 +477,20 @@ pub struct Measure<'a> {
     pub simd: Simd,
     /// Where the robot's joints are in the truth.
     pub joints: JointColumns,
+    /// What it touched.
+    pub contacts: Contacts<'a>,
+}
+
+/// What robots touched.
+#[derive(Debug, Clone, Copy)]
+pub struct Contacts<'a> {
+    /// How many contacts began.
+    pub begun: &'a IntColumn,
+    /// End of the last tick with a contact, ns; -1 for never.
+    pub last_ns: &'a IntColumn,
+    /// Whom they touched last, see [`crate::contact::Other::from_code`]; `None` if no sensor of the robot
+    /// [feels contacts](Sensor::feels_contacts).
+    pub with: Option<&'a IntColumn>,
 }
 
 /// A sensor that looks at the world.

@@ -34,6 +34,9 @@ pub struct Kind<T: ?Sized> {
 /// Makes a component from the map at a path (keys in the third argument belong to others and are passed over).
 pub type Build<T> = fn(&Node, &str, &[&str], &mut Problems) -> Option<Arc<T>>;
 
+/// Why a component does not fit a robot: what was found, and what was expected.
+pub type Misfit = (String, String);
+
 /// Every kind of component known to a program. Tables, not code, decide what exists.
 #[derive(Clone, Copy)]
 pub struct Registry {
@@ -65,7 +68,7 @@ pub trait Motion: Send + Sync {
 
     /// The motion for a robot with these frames and parts, if it depends on them; an error says what was found and what
     /// was expected.
-    fn fitted(&self, frames: &[Frame], parts: &[Part]) -> Result<Option<Arc<dyn Motion>>, (String, String)> {
+    fn fitted(&self, frames: &[Frame], parts: &[Part]) -> Result<Option<Arc<dyn Motion>>, Misfit> {
         _ = (frames, parts);
         Ok(None)
     }
@@ -175,7 +178,7 @@ pub trait Driver: Send + Sync {
 
     /// The driver for a robot with these frames, if it commands joints by name; an error says what was found and what
     /// was expected.
-    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Driver>>, (String, String)> {
+    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Driver>>, Misfit> {
         _ = frames;
         Ok(None)
     }
@@ -416,7 +419,7 @@ pub trait Sensor: Send + Sync {
 
     /// The sensor for a robot with these frames, if it reads joints by name; an error says what was found and what was
     /// expected.
-    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Sensor>>, (String, String)> {
+    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
         _ = frames;
         Ok(None)
     }

@@ -4,7 +4,7 @@
 //! otherwise: no load moves it (M. Friedmann, K. Petersen and O. von Stryk, *MuRoSimF*, section 3.2). Towards a position
 //! it brakes in time: it is at rest when it arrives.
 
-use crate::component::Pose;
+use crate::component::{Misfit, Pose};
 use crate::lanes::{Column, LANES};
 use crate::math;
 use glam::DVec3;
@@ -137,7 +137,7 @@ pub fn joint_number(frames: &[Frame], name: &str) -> Option<usize> {
 pub fn joint_numbers<'a>(
     frames: &[Frame],
     names: impl IntoIterator<Item = &'a str>,
-) -> Result<Vec<usize>, (String, String)> {
+) -> Result<Vec<usize>, Misfit> {
     let number = |name: &str| {
         joint_number(frames, name).ok_or_else(|| {
             let known: Vec<&str> = jointed(frames).map(|frame| frame.name.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use crate::text::{At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, That};
 use glam::DVec3;
-use muster_core::component::{Kind, Modifier, Pose, Registry, Sense, Wind};
+use muster_core::component::{Kind, Misfit, Modifier, Pose, Registry, Sense, Wind};
 use muster_core::contact::{Groups, Mobility, Part, Surface};
 use muster_core::joints::{Frame, Joint, Servo, frame_motions};
 use muster_core::lanes::Quantity;
@@ -519,7 +519,7 @@ fn joint_of(frame: &FrameText) -> (Joint, Servo) {
 
 /// A component as it fits its robot: what it was fitted to, or itself.
 fn fit<T: ?Sized>(
-    fitted: Result<Option<Arc<T>>, (String, String)>,
+    fitted: Result<Option<Arc<T>>, Misfit>,
     made: Arc<T>,
     place: Place,
     path: &str,

@@ -7,7 +7,7 @@
 //! it was placed: the height it was placed at does not matter. Whoever pushes or puts it elsewhere moves its foot along.
 
 use glam::{DQuat, DVec3};
-use muster_core::component::{Kind, Motion, Pose, Tick};
+use muster_core::component::{Kind, Misfit, Motion, Pose, Tick};
 use muster_core::contact::{Mobility, Part};
 use muster_core::joints::{Frame, FrameMotion, Joint, joint_number};
 use muster_core::lanes::{Column, Quantity, body};
@@ -190,7 +190,7 @@ impl Motion for BipedKinematic {
         Mobility::Planar
     }
 
-    fn fitted(&self, frames: &[Frame], _: &[Part]) -> Result<Option<Arc<dyn Motion>>, (String, String)> {
+    fn fitted(&self, frames: &[Frame], _: &[Part]) -> Result<Option<Arc<dyn Motion>>, Misfit> {
         let leg = |foot: &FootSpec| match frames.iter().position(|frame| frame.name == foot.frame) {
             Some(at) => Ok(bones(frames, at)),
             None => {

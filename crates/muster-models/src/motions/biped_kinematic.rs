@@ -1,10 +1,12 @@
 //! A biped that walks by its joints alone (M. Friedmann, K. Petersen and O. von Stryk, *MuRoSimF*, section 3.1): its
 //! feet are on a plane and at least one touches it. The pose of the base follows by direct kinematics from the foot it
 //! stands on, which is fixed to the ground; when the other foot would go into the ground, it stands on that one. So it
-//! never shakes, slides or falls, however its joints move. Every biped with any joints between base and feet will do.
+//! never shakes, slides or falls, however its joints move. Any joints between base and feet will do.
 //!
-//! The ground is the plane `z = ground_z_m`. A robot starts with the foot it stands on flat on the ground, below where
-//! it was placed: the height it was placed at does not matter. Whoever pushes or puts it elsewhere moves its foot along.
+//! The ground is the plane `z = ground_z_m`. A foot is put down flat: if it was tilted, because joints lag behind or the
+//! gait is not level, the base turns at that instant, but such errors do not add up from step to step. A robot starts on
+//! the ground below where it was placed: the height it was placed at does not matter. Whoever pushes it or puts it
+//! elsewhere moves its foot along; put at another height, it is back on the ground as soon as its greatest speed allows.
 
 use glam::{DQuat, DVec3};
 use muster_core::component::{Kind, Misfit, Motion, Pose, Tick};
@@ -135,10 +137,26 @@ impl BipedKinematic {
         corners.map(height).into_iter().fold(f64::INFINITY, math::min) - self.spec.ground_z_m
     }
 
-    /// A foot put on the ground where it is.
+    /// A foot put on the ground as it is.
     fn grounded(&self, foot: usize, mut pose: Pose) -> Pose {
         pose.position_m.z -= self.clearance_m(foot, &pose);
         pose
+    }
+
+    /// A foot put flat on the ground, given where it would be and where it is against the base: the robot turns upright
+    /// about its base, so that the foot and not the robot gives way.
+    fn planted(&self, foot: usize, pose: &Pose, on_base: &Pose) -> Pose {
+        let flat = Pose { orientation: math::quat_from_yaw(math::yaw_from_quat(pose.orientation)), ..*pose };
+        let base = Pose { position_m: carrier(pose, on_base).position_m, ..carrier(&flat, on_base) };
+        self.grounded(foot, Pose { orientation: flat.orientation, ..base.then(on_base) })
+    }
+
+    /// Where a foot met the ground on its way from one pose to another that is in the ground.
+    fn touchdown(&self, foot: usize, before: &Pose, after: &Pose) -> Pose {
+        let (high, low) = (math::max(self.clearance_m(foot, before), 0.0), self.clearance_m(foot, after));
+        let share = high / (high - low);
+        let orientation = math::normalize_quat(before.orientation.lerp(after.orientation, share));
+        Pose { position_m: before.position_m.lerp(after.position_m, share), orientation }
     }
 
     fn step(&self, columns: &mut [Column], lane: usize, tick: &Tick<'_>) {
@@ -150,14 +168,23 @@ impl BipedKinematic {
         let (left, found) = (pose_of(columns, BASE, lane), pose_of(columns, body::POSITION, lane));
         if left != found {
             // the foot goes where the base was pushed or put
-            anchor = self.grounded(stance, found.then(&carrier(&Pose::IDENTITY, &left).then(&anchor)));
+            let pushed = found.then(&carrier(&Pose::IDENTITY, &left).then(&anchor));
+            anchor = self.planted(stance, &pushed, &feet[stance].pose);
         }
         let mut base = carrier(&anchor, &feet[stance].pose);
         let other = base.then(&feet[1 - stance].pose);
         if self.clearance_m(1 - stance, &other) < -CONTRADICTION_M {
+            let left = stance;
             stance = 1 - stance;
-            anchor = self.grounded(stance, other);
+            let before = self.foot(stance, |at| (joint(at).0 - joint(at).1 * tick.dt_s, 0.0));
+            let met = self.touchdown(stance, &found.then(&before.pose), &other);
+            anchor = self.planted(stance, &met, &feet[stance].pose);
             base = carrier(&anchor, &feet[stance].pose);
+            if self.clearance_m(left, &base.then(&feet[left].pose)) < -CONTRADICTION_M {
+                // two feet that are not level with each other cannot both be flat
+                anchor = self.grounded(stance, other);
+                base = carrier(&anchor, &feet[stance].pose);
+            }
             columns[SWAPS][lane] += 1.0;
         }
         // what stands still in the world is the foot: the base moves against it
@@ -211,11 +238,7 @@ impl Motion for BipedKinematic {
         let placed = pose_of(columns, body::POSITION, lane);
         let clearance = [0, 1].map(|foot| self.clearance_m(foot, &placed.then(&feet[foot])));
         let stance = usize::from(clearance[1] < clearance[0]);
-        let mut anchor = placed.then(&feet[stance]);
-        anchor.orientation = math::quat_from_yaw(math::yaw_from_quat(anchor.orientation));
-        let mut base = carrier(&anchor, &feet[stance]);
-        base.position_m = placed.position_m;
-        let anchor = self.grounded(stance, base.then(&feet[stance]));
+        let anchor = self.planted(stance, &placed.then(&feet[stance]), &feet[stance]);
         let base = carrier(&anchor, &feet[stance]);
         columns[STANCE][lane] = stance as f64;
         columns[SWAPS][lane] = 0.0;

@@ -77,6 +77,8 @@ pub(crate) struct Chunk {
 #[derive(Clone)]
 pub(crate) struct Lanes {
     pub(crate) len: usize,
+    /// How many realms there are: a robot's number in its own is its roster number divided by this.
+    realms: u32,
     /// Roster number of each lane.
     pub(crate) robots: [u32; LANES],
     /// Position of each lane's robot in the order of the roster.
@@ -168,8 +170,9 @@ impl std::ops::DerefMut for Chunk {
 }
 
 impl Chunk {
-    pub(crate) fn new(cohort: Arc<Cohort>, now: SimTime) -> Self {
-        Self { lanes: Lanes::new(&cohort, now), cohort }
+    /// A chunk in a world of so many realms.
+    pub(crate) fn new(cohort: Arc<Cohort>, now: SimTime, realms: u32) -> Self {
+        Self { lanes: Lanes::new(&cohort, now, realms), cohort }
     }
 
     /// Adds a robot; `key` is its identity mixed with the seed.
@@ -250,7 +253,7 @@ pub(crate) struct Start {
 }
 
 impl Lanes {
-    fn new(cohort: &Cohort, now: SimTime) -> Self {
+    fn new(cohort: &Cohort, now: SimTime, realms: u32) -> Self {
         let (layout, blueprint) = (&cohort.layout, &cohort.blueprint);
         let mut real = vec![[0.0; LANES]; layout.reals];
         real[body::ORIENTATION + 3] = [1.0; LANES];
@@ -259,6 +262,7 @@ impl Lanes {
         let most_fields = layout.sensors.iter().map(|columns| columns.sample.1 - columns.sample.0).max();
         let mut lanes = Self {
             len: 0,
+            realms,
             robots: [u32::MAX; LANES],
             dense: [u32::MAX; LANES],
             real,
@@ -337,6 +341,9 @@ impl Lanes {
         self.int.iter_mut().for_each(|column| column[lane] = 0);
         self.int[integers::LAST_CONTACT][lane] = -1;
         self.int[integers::FAULT][lane] = -1;
+        if let Some(touched) = layout.touched {
+            self.int[touched][lane] = Other::NOBODY;
+        }
         self.isolated &= !(1 << lane);
         body::set_vec3(&mut self.real, body::POSITION, lane, start.pose.position_m);
         body::set_orientation(&mut self.real, lane, start.pose.orientation);
@@ -594,6 +601,13 @@ impl Lanes {
         let now = time.ns() as i64;
         let begins = *last < 0 || now - *last > pause;
         *last = now;
+        if let Some(touched) = cohort.layout.touched {
+            let with = match with {
+                Other::Robot(number) => Other::Robot(number / self.realms),
+                Other::Obstacle(index) => Other::Obstacle(index),
+            };
+            self.int[touched][lane] = with.code();
+        }
         if begins {
             self.int[integers::CONTACTS][lane] += 1;
             self.contacts.push(ContactEvent { time, robot: self.robots[lane], with });

@@ -35,6 +35,9 @@ pub struct Kind<T: ?Sized> {
 /// Makes a component from the map at a path (keys in the third argument belong to others and are passed over).
 pub type Build<T> = fn(&Node, &str, &[&str], &mut Problems) -> Option<Arc<T>>;
 
+/// Why a component does not fit a robot: what was found, and what was expected.
+pub type Misfit = (String, String);
+
 /// Every kind of component known to a program. Tables, not code, decide what exists.
 #[derive(Clone, Copy)]
 pub struct Registry {
@@ -66,7 +69,7 @@ pub trait Motion: Send + Sync {
 
     /// The motion for a robot with these frames and parts, if it depends on them; an error says what was found and what
     /// was expected.
-    fn fitted(&self, frames: &[Frame], parts: &[Part]) -> Result<Option<Arc<dyn Motion>>, (String, String)> {
+    fn fitted(&self, frames: &[Frame], parts: &[Part]) -> Result<Option<Arc<dyn Motion>>, Misfit> {
         _ = (frames, parts);
         Ok(None)
     }
@@ -75,6 +78,12 @@ pub trait Motion: Send + Sync {
     fn mass(&self, columns: &[Column], lane: usize) -> Mass {
         _ = (columns, lane);
         Mass::INFINITE
+    }
+
+    /// How fast the surface of its parts runs over them, in the body frame: a conveyor, m/s.
+    fn belt_mps(&self, columns: &[Column], lane: usize) -> DVec3 {
+        _ = (columns, lane);
+        DVec3::ZERO
     }
 
     /// Prepares inputs and state of one new robot whose pose is already set. `columns` begin with the body columns,
@@ -166,6 +175,13 @@ pub trait Driver: Send + Sync {
     /// The inputs of the motion it writes, if it commands them directly.
     fn commands(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// The driver for a robot with these frames, if it commands joints by name; an error says what was found and what
+    /// was expected.
+    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Driver>>, Misfit> {
+        _ = frames;
+        Ok(None)
     }
 
     /// Prepares the memory of one new robot that stands at `pose`.
@@ -401,6 +417,18 @@ pub trait Sensor: Send + Sync {
     fn wheels(&self) -> &[String] {
         &[]
     }
+
+    /// The sensor for a robot with these frames, if it reads joints by name; an error says what was found and what was
+    /// expected.
+    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
+        _ = frames;
+        Ok(None)
+    }
+
+    /// True if it tells whom the robot touched: only then is that remembered, see [`Contacts::with`].
+    fn feels_contacts(&self) -> bool {
+        false
+    }
 }
 
 /// The two ways of measuring.
@@ -453,6 +481,20 @@ pub struct Measure<'a> {
     pub simd: Simd,
     /// Where the robot's joints are in the truth.
     pub joints: JointColumns,
+    /// What it touched.
+    pub contacts: Contacts<'a>,
+}
+
+/// What robots touched.
+#[derive(Debug, Clone, Copy)]
+pub struct Contacts<'a> {
+    /// How many contacts began.
+    pub begun: &'a IntColumn,
+    /// End of the last tick with a contact, ns; -1 for never.
+    pub last_ns: &'a IntColumn,
+    /// Whom they touched last, see [`crate::contact::Other::from_code`]; `None` if no sensor of the robot
+    /// [feels contacts](Sensor::feels_contacts).
+    pub with: Option<&'a IntColumn>,
 }
 
 /// A sensor that looks at the world.

@@ -112,6 +112,25 @@ pub enum Other {
     Obstacle(u32),
 }
 
+impl Other {
+    /// What stands in an integer column for nobody.
+    pub(crate) const NOBODY: i64 = -1;
+
+    /// As a whole number.
+    pub(crate) fn code(self) -> i64 {
+        match self {
+            Self::Robot(number) => 2 * i64::from(number),
+            Self::Obstacle(index) => 2 * i64::from(index) + 1,
+        }
+    }
+
+    /// What a whole number in a column means; `None` for nobody.
+    pub fn from_code(code: i64) -> Option<Self> {
+        let number = u32::try_from(code >> 1).ok()?;
+        Some(if code & 1 == 0 { Self::Robot(number) } else { Self::Obstacle(number) })
+    }
+}
+
 /// How a robot yields to contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mobility {

@@ -4,7 +4,7 @@
 //! otherwise: no load moves it (M. Friedmann, K. Petersen and O. von Stryk, *MuRoSimF*, section 3.2). Towards a position
 //! it brakes in time: it is at rest when it arrives.
 
-use crate::component::Pose;
+use crate::component::{Misfit, Pose};
 use crate::lanes::{Column, LANES};
 use crate::math;
 use glam::DVec3;
@@ -126,6 +126,29 @@ impl JointColumns {
 /// The frames that joints move, in order.
 pub fn jointed(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
     frames.iter().filter(|frame| frame.joint != Joint::Fixed)
+}
+
+/// The number of the joint of a frame among all joints of the robot.
+pub fn joint_number(frames: &[Frame], name: &str) -> Option<usize> {
+    jointed(frames).position(|frame| frame.name == name)
+}
+
+/// The numbers of joints by name; an error says what was found and what was expected.
+pub fn joint_numbers<'a>(
+    frames: &[Frame],
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<usize>, Misfit> {
+    let number = |name: &str| {
+        joint_number(frames, name).ok_or_else(|| {
+            let known: Vec<&str> = jointed(frames).map(|frame| frame.name.as_str()).collect();
+            let expected = match known.is_empty() {
+                true => "a robot with joints (frames with turn or slide)".to_owned(),
+                false => format!("one of the robot's joints: {}", known.join(", ")),
+            };
+            (format!("joint {name:?}"), expected)
+        })
+    };
+    names.into_iter().map(number).collect()
 }
 
 /// Moves all joints of the first `lanes` robots on by one tick.

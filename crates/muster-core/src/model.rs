@@ -265,6 +265,8 @@ pub struct Layout {
     pub(crate) inputs: (usize, usize),
     /// Where joints are.
     pub joints: JointColumns,
+    /// Integer column of whom a robot touched last, if a sensor wants to know.
+    pub(crate) touched: Option<usize>,
     pub(crate) wind: (usize, usize),
     pub(crate) drivers_first: usize,
     pub(crate) sensors_first: usize,
@@ -317,6 +319,8 @@ impl Layout {
         for name in ["contacts", "last_contact_ns", "fault_ns"] {
             columns.integer(name.to_owned(), 1);
         }
+        let asked = blueprint.sensors.iter().any(|slot| slot.sensor.feels_contacts());
+        let touched = asked.then(|| columns.integer("last_touched".to_owned(), 1));
         let inputs = columns.real("input.", blueprint.motion.inputs());
         let (_, state_end) = columns.real("motion.", blueprint.motion.state());
         let joints = joint_columns(&mut columns, &blueprint.frames);
@@ -344,6 +348,7 @@ impl Layout {
             motion_end,
             inputs,
             joints,
+            touched,
             wind,
             drivers_first,
             sensors_first,
@@ -473,6 +478,8 @@ pub struct Cohort {
     pub radius_m: f64,
     /// A robot that moves by more in a tick could leap through something, m.
     pub(crate) leap_m: f64,
+    /// True if some part sits on a frame.
+    pub(crate) framed: bool,
 }
 
 impl Cohort {
@@ -480,7 +487,8 @@ impl Cohort {
     pub fn new(blueprint: Blueprint, wind: &dyn Wind) -> Arc<Self> {
         let layout = Layout::new(&blueprint, wind);
         let thinnest = blueprint.parts.iter().map(|part| part.solid.inner_radius_m()).fold(f64::INFINITY, f64::min);
-        Arc::new(Self { radius_m: blueprint.radius_m(), leap_m: 0.5 * thinnest, blueprint, layout })
+        let framed = blueprint.parts.iter().any(|part| part.frame.is_some());
+        Arc::new(Self { radius_m: blueprint.radius_m(), leap_m: 0.5 * thinnest, framed, blueprint, layout })
     }
 }
 

@@ -177,7 +177,7 @@ impl State {
         if let Some(index) = found {
             return index as u32;
         }
-        let chunk = Some(Box::new(Chunk::new(Arc::clone(cohort), self.time)));
+        let chunk = Some(Box::new(Chunk::new(Arc::clone(cohort), self.time, self.roster.realms.len() as u32)));
         match self.free_chunks.pop() {
             Some(index) => {
                 self.chunks[index as usize] = chunk;

@@ -4,15 +4,18 @@
 //! detail; a controller turns setpoints into the inputs of one motion. Both are drivers, called in that order.
 
 mod as_motion;
+pub mod automatic_door;
 pub mod autopilot;
 pub mod balance;
 pub mod flight_control;
 pub mod follow;
 pub mod formation;
+pub mod gait;
 pub mod goto;
 mod guidance;
 mod heading;
 pub mod helicopter_control;
+pub mod joint_script;
 pub mod keyboard;
 mod lqr;
 pub mod marine_control;
@@ -24,13 +27,16 @@ use muster_core::component::{Driver, Kind};
 
 /// Every built-in driver.
 pub const DRIVERS: &[Kind<dyn Driver>] = &[
+    automatic_door::KIND,
     autopilot::KIND,
     balance::KIND,
     flight_control::KIND,
     follow::KIND,
     formation::KIND,
+    gait::KIND,
     goto::KIND,
     helicopter_control::KIND,
+    joint_script::KIND,
     keyboard::KIND,
     marine_control::KIND,
     random_walk::KIND,

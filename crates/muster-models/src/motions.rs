@@ -4,8 +4,10 @@
 use muster_core::component::{Kind, Motion};
 
 pub mod ackermann;
+pub mod biped_kinematic;
 pub mod differential;
 pub mod fixed_wing;
+pub mod fixture;
 pub mod helicopter;
 pub mod marine;
 pub mod omnidirectional;
@@ -31,5 +33,7 @@ pub const MOTIONS: &[Kind<dyn Motion>] = &[
     omnidirectional::KIND,
     segway::KIND,
     single_body::KIND,
+    biped_kinematic::KIND,
+    fixture::KIND,
     point::KIND,
 ];

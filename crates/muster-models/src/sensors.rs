@@ -12,10 +12,14 @@ pub mod attitude;
 pub mod barometer;
 pub mod battery;
 pub mod clock;
+pub mod collision;
+pub mod contact_force;
 pub mod depth_gauge;
 pub mod gps;
 pub mod gyroscope;
 pub mod imu;
+pub mod joint_encoder;
+pub mod joint_state;
 pub mod magnetometer;
 pub mod neighbours;
 pub mod odometry;
@@ -47,10 +51,14 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     barometer::KIND,
     battery::KIND,
     clock::KIND,
+    collision::KIND,
+    contact_force::KIND,
     depth_gauge::KIND,
     gps::KIND,
     gyroscope::KIND,
     imu::KIND,
+    joint_encoder::KIND,
+    joint_state::KIND,
     magnetometer::KIND,
     neighbours::KIND,
     odometry::KIND,

@@ -2,7 +2,7 @@
 
 use crate::text::{At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, That};
 use glam::DVec3;
-use muster_core::component::{Kind, Modifier, Pose, Registry, Sense, Wind};
+use muster_core::component::{Kind, Misfit, Modifier, Pose, Registry, Sense, Wind};
 use muster_core::contact::{Groups, Mobility, Part, Surface};
 use muster_core::joints::{Frame, Joint, Servo, frame_motions};
 use muster_core::lanes::Quantity;
@@ -153,7 +153,7 @@ impl RobotBuilder {
         let drivers: Vec<Option<DriverSlot>> = roles
             .into_iter()
             .filter_map(|(role, block)| block.as_ref().map(|block| (role, &block.0)))
-            .map(|(role, node)| self.driver(role, node, rate, reading))
+            .map(|(role, node)| self.driver(role, node, rate, &frames, reading))
             .collect();
         let sensors: Vec<Option<SensorSlot>> = text
             .sensors
@@ -164,13 +164,8 @@ impl RobotBuilder {
         let parts = self.parts(text, &frames, place, reading);
         let (motion_kind, motion, rate) = motion?;
         let parts = parts?;
-        let motion = match motion.fitted(&frames, &parts) {
-            Ok(fitted) => fitted.unwrap_or(motion),
-            Err((found, expected)) => {
-                reading.problems.error(place, &below(&reading.path, "motion"), found, expected);
-                return None;
-            }
-        };
+        let path = below(&reading.path, "motion");
+        let motion = fit(motion.fitted(&frames, &parts), motion, place, &path, reading.problems)?;
         let blueprint = Blueprint {
             kind: text.kind.as_deref().map_or(motion_kind, file_stem).to_owned(),
             motion_kind,
@@ -198,12 +193,20 @@ impl RobotBuilder {
         Some((kind.name, made?, rate))
     }
 
-    fn driver(&self, role: &str, node: &Node, ticks: Rate, reading: &mut Reading<'_>) -> Option<DriverSlot> {
+    fn driver(
+        &self,
+        role: &str,
+        node: &Node,
+        ticks: Rate,
+        frames: &[Frame],
+        reading: &mut Reading<'_>,
+    ) -> Option<DriverSlot> {
         let path = below(&reading.path, role);
         let also: Vec<&str> = DriverText::FIELDS.iter().map(|field| field.name).collect();
         let (kind, made) = make(self.registry.drivers, "a driver", node, &path, &also, reading.problems)?;
         let common = common::<DriverText>(node, &path, kind.fields, reading.problems)?;
         let driver = made?;
+        let driver = fit(driver.fitted(frames), driver, node.place, &path, reading.problems)?;
         let rate_hz = common.rate_hz.unwrap_or_else(|| driver.default_rate_hz());
         let rate = slower_than(ticks, rate_hz, node, &path, reading.problems)?;
         Some(DriverSlot { name: role.to_owned(), kind: kind.name, driver, rate })
@@ -222,6 +225,7 @@ impl RobotBuilder {
         let (kind, made) = make(self.registry.sensors, "a sensor", node, &path, &also, reading.problems)?;
         let common = common::<SensorText>(node, &path, kind.fields, reading.problems)?;
         let sensor = made?;
+        let sensor = fit(sensor.fitted(frames), sensor, node.place, &path, reading.problems)?;
         let rate_hz = common.rate_hz.unwrap_or_else(|| sensor.default_rate_hz());
         let rate = match sensor.sense() {
             Sense::Own(_) => slower_than(ticks, rate_hz, node, &path, reading.problems)?,
@@ -510,6 +514,23 @@ fn joint_of(frame: &FrameText) -> (Joint, Servo) {
             (Joint::Slide(axis(slide)), servo)
         }
         (None, None) => (Joint::Fixed, free),
+    }
+}
+
+/// A component as it fits its robot: what it was fitted to, or itself.
+fn fit<T: ?Sized>(
+    fitted: Result<Option<Arc<T>>, Misfit>,
+    made: Arc<T>,
+    place: Place,
+    path: &str,
+    problems: &mut Problems,
+) -> Option<Arc<T>> {
+    match fitted {
+        Ok(fitted) => Some(fitted.unwrap_or(made)),
+        Err((found, expected)) => {
+            problems.error(place, path, found, expected);
+            None
+        }
     }
 }
 

@@ -10,19 +10,27 @@ macro_rules! files {
 
 files![
     "demos/fleet.yaml",
+    "mounts/pan_tilt.yaml",
     "robots/atrv.yaml",
+    "robots/biped.yaml",
     "robots/boat.yaml",
     "robots/car.yaml",
+    "robots/conveyor.yaml",
     "robots/differential.yaml",
+    "robots/door.yaml",
     "robots/fixed_wing.yaml",
+    "robots/human.yaml",
+    "robots/lift.yaml",
     "robots/neobotix.yaml",
     "robots/offroad.yaml",
     "robots/omni.yaml",
+    "robots/pan_tilt.yaml",
     "robots/pioneer.yaml",
     "robots/point.yaml",
     "robots/quadrotor.yaml",
     "robots/rmax.yaml",
     "robots/segway.yaml",
+    "robots/sliding_door.yaml",
     "robots/submarine.yaml",
     "robots/surveyor.yaml",
     "robots/tracked_robot.yaml",
@@ -46,7 +54,7 @@ mod tests {
     #[test]
     fn every_file_of_the_library_folder_is_embedded() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library");
-        for folder in ["demos", "robots", "worlds"] {
+        for folder in ["demos", "mounts", "robots", "worlds"] {
             let mut on_disk: Vec<String> = std::fs::read_dir(format!("{root}/{folder}"))
                 .expect("the library folder")
                 .map(|entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))

@@ -1,9 +1,9 @@
 //! How the robots of a chunk measure: robot-local sensors, their modifiers, and samples on their way to being visible.
 
 use super::{Lanes, Spoken, Surroundings, attempt};
-use crate::component::{Measure, Sample, Sense};
+use crate::component::{Contacts, Measure, Sample, Sense};
 use crate::lanes::{Column, LANES};
-use crate::model::{Cohort, Environment};
+use crate::model::{Cohort, Environment, integers};
 use crate::random;
 use crate::time::SimTime;
 
@@ -65,6 +65,11 @@ impl Lanes {
             environment: around.environment,
             simd: around.simd,
             joints: cohort.layout.joints,
+            contacts: Contacts {
+                begun: &self.int[integers::CONTACTS],
+                last_ns: &self.int[integers::LAST_CONTACT],
+                with: cohort.layout.touched.map(|column| &self.int[column]),
+            },
         }
     }
 

@@ -59,7 +59,7 @@ impl Lanes {
     ) {
         let obstacle = &environment.obstacles[index as usize];
         let second = Placed { solid: &obstacle.solid, pose: obstacle.pose };
-        if cohort.layout.joints.count > 0 {
+        if cohort.framed {
             self.find_frames(cohort, lane);
         }
         for (number, part) in cohort.blueprint.parts.iter().enumerate() {
@@ -93,7 +93,7 @@ impl Lanes {
             if step_m.length_squared() <= cohort.leap_m * cohort.leap_m {
                 continue;
             }
-            if cohort.layout.joints.count > 0 {
+            if cohort.framed {
                 self.find_frames(cohort, lane);
             }
             let near = self.near.iter().filter(|(other, _)| usize::from(*other) == lane);
@@ -147,7 +147,7 @@ fn frames_of(cohort: &Cohort, real: &[Column], lane: usize, frames: &mut Vec<Fra
     frame_motions(&cohort.blueprint.frames, joint, frames);
 }
 
-/// Where a part is; `frames` are those of its robot, if joints move any.
+/// Where a part is; `frames` are those of its robot, if parts sit on any.
 fn place(real: &[Column], lane: usize, part: &Part, frames: &[FrameMotion]) -> PartPlace {
     let robot = Pose { position_m: body::vec3(real, body::POSITION, lane), orientation: body::orientation(real, lane) };
     match part.frame {
@@ -212,7 +212,7 @@ pub(crate) fn find_pair<C: std::ops::Deref<Target = Chunk>>(
     let mobility = [mine, other].map(|chunk| chunk.cohort.blueprint.motion.mobility());
     let heavy = mobility.contains(&Mobility::Dynamic);
     for (chunk, lane, frames) in [(mine, lane, 0), (other, other_lane, 1)] {
-        if chunk.cohort.layout.joints.count > 0 {
+        if chunk.cohort.framed {
             frames_of(&chunk.cohort, &chunk.real, lane, &mut found.frames[frames]);
         }
     }
@@ -410,7 +410,13 @@ impl Room {
         if part.frame.is_some() {
             frames_of(&chunk.cohort, &chunk.real, usize::from(lane), &mut self.frames);
         }
-        place(&chunk.real, usize::from(lane), part, &self.frames)
+        let lane = usize::from(lane);
+        let mut placed = place(&chunk.real, lane, part, &self.frames);
+        let belt_mps = chunk.cohort.blueprint.motion.belt_mps(&chunk.real[..chunk.cohort.layout.motion_end], lane);
+        if belt_mps != DVec3::ZERO {
+            placed.surface.0 += body::orientation(&chunk.real, lane) * belt_mps;
+        }
+        placed
     }
 
     fn mover_of<C: DerefMut<Target = Chunk>>(&mut self, chunks: &[C], (number, lane): Spot) -> u32 {

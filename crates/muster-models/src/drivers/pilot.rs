@@ -88,12 +88,7 @@ impl Pilot {
         match self.by {
             By::Velocity | By::Pursuit if leg.arrived => control.command(lane, setpoint::VELOCITY, [0.0; 4]),
             By::Velocity => {
-                let off = math::wrap_angle(bearing - yaw);
-                let distance = math::hypot2(way.x, way.y);
-                let turn = math::clamp(2.5 * off, -self.turn_max_radps, self.turn_max_radps);
-                // drives only as far as it looks where it goes, and slows down before the place
-                let ahead = math::max(0.0, math::cos(off));
-                let speed = self.speed_at(distance) * ahead * ahead;
+                let [speed, turn] = self.towards(way, yaw);
                 control.command(lane, setpoint::VELOCITY, [speed, 0.0, 0.0, turn]);
             }
             By::Strafe => {
@@ -121,6 +116,16 @@ impl Pilot {
             }
         }
         carrot
+    }
+
+    /// Speed and turn rate of a robot that turns towards a place and goes, given the way there and its heading.
+    pub(super) fn towards(&self, way: DVec3, yaw: f64) -> [f64; 2] {
+        let off = math::wrap_angle(math::atan2(way.y, way.x) - yaw);
+        let distance = math::hypot2(way.x, way.y);
+        let turn = math::clamp(2.5 * off, -self.turn_max_radps, self.turn_max_radps);
+        // drives only as far as it looks where it goes, and slows down before the place
+        let ahead = math::max(0.0, math::cos(off));
+        [self.speed_at(distance) * ahead * ahead, turn]
     }
 
     /// Speed and turn rate of pure pursuit (R. C. Coulter, *Implementation of the pure pursuit path tracking algorithm*,

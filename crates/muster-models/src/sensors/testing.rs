@@ -1,9 +1,9 @@
 //! A robot-local sensor on a chunk of robots, for tests of one kind.
 
 use glam::DVec3;
-use muster_core::component::{Feel, Measure, Pose, Sense, Sensor, Wheel};
+use muster_core::component::{Contacts, Feel, Measure, Pose, Sense, Sensor, Wheel};
 use muster_core::joints::JointColumns;
-use muster_core::lanes::{Column, LANES, Quantity, body};
+use muster_core::lanes::{Column, IntColumn, LANES, Quantity, body};
 use muster_core::model::Environment;
 use muster_core::node::{Node, Problems};
 use muster_core::random::combine;
@@ -33,6 +33,9 @@ pub(crate) struct Bench {
     pub(crate) wheels: Vec<Wheel>,
     pub(crate) environment: Environment,
     pub(crate) simd: Simd,
+    pub(crate) joints: JointColumns,
+    /// How many contacts began, when the last was, and with whom.
+    pub(crate) contacts: [IntColumn; 3],
 }
 
 impl Bench {
@@ -50,12 +53,15 @@ impl Bench {
             wheels: Vec::new(),
             environment: environment(),
             simd: Simd::detect(),
+            joints: JointColumns::default(),
+            contacts: [[0; LANES], [-1; LANES], [-1; LANES]],
         }
     }
 
     fn with<R>(&mut self, call: impl FnOnce(&mut Measure<'_>) -> R) -> R {
         call(&mut Measure {
-            joints: JointColumns::default(),
+            joints: self.joints,
+            contacts: Contacts { begun: &self.contacts[0], last_ns: &self.contacts[1], with: Some(&self.contacts[2]) },
             truth: &self.truth,
             state: &mut self.state,
             sample: &mut self.sample,

@@ -76,7 +76,7 @@ pub struct Surface {
 
 impl Surface {
     /// What counts if nothing is said.
-    pub const DEFAULT: Self = Self { friction: 0.6, restitution: 0.2 };
+    pub const DEFAULT: Self = Self { friction: 0.6, restitution: 0.0 };
 
     /// What counts between two surfaces.
     pub fn with(self, other: Self) -> Self {

@@ -83,7 +83,7 @@ outlined! {
         /// Coefficient of friction; that of a pair is the geometric mean.
         friction: f64 = 0.6, in 0.0..=10.0;
         /// Coefficient of restitution; that of a pair is the greater.
-        restitution: f64 = 0.2, in 0.0..=1.0;
+        restitution: f64 = 0.0, in 0.0..=1.0;
         /// Velocity of its surface in its own frame: a conveyor.
         belt_mps: [f64; 3] = [0.0; 3];
         /// Collision groups it is of; all if none is named.

@@ -347,3 +347,23 @@ fn a_trailer_follows_on_its_hitch() {
     assert!((car.length() - 3.0).abs() < 0.3 && trailer.length() > 2.0, "{car} {trailer}");
     assert!(values(&sim, "trailer.contacts")[0] == 0.0);
 }
+
+// M06
+#[test]
+fn legs_and_wheels_go_two_metres_without_falling() {
+    for (kind, z, speed) in [("quadruped", 0.322, 0.4), ("humanoid", 0.412, 0.2), ("offroad", 0.6, 1.0)] {
+        let mut sim = simulation(&format!("{{robots: [{{name: r, kind: {kind}, at: {{xyz_m: [0, 0, {z}]}}}}]}}"));
+        let mode = muster_core::lanes::setpoint::VELOCITY;
+        sim.command(Action::Setpoint { robot: "r".to_owned(), mode, values: [speed, 0.0, 0.0, 0.0] });
+        let mut seconds = 0.0;
+        while vec3(&sim, "r.position_m").x < 2.0 {
+            sim.run_for(0.1);
+            seconds += 0.1;
+            let q = values(&sim, "r.orientation");
+            let upright = 1.0 - 2.0 * (q[0] * q[0] + q[1] * q[1]);
+            assert!(upright > 0.98, "{kind} leans after {seconds} s");
+            assert!(seconds < 3.0 * 2.0 / speed, "{kind} is at {} after {seconds} s", vec3(&sim, "r.position_m"));
+        }
+        assert!(vec3(&sim, "r.position_m").y.abs() < 0.2, "{kind} walks straight");
+    }
+}

@@ -134,10 +134,7 @@ pub fn joint_number(frames: &[Frame], name: &str) -> Option<usize> {
 }
 
 /// The numbers of joints by name; an error says what was found and what was expected.
-pub fn joint_numbers<'a>(
-    frames: &[Frame],
-    names: impl IntoIterator<Item = &'a str>,
-) -> Result<Vec<usize>, Misfit> {
+pub fn joint_numbers<'a>(frames: &[Frame], names: impl IntoIterator<Item = &'a str>) -> Result<Vec<usize>, Misfit> {
     let number = |name: &str| {
         joint_number(frames, name).ok_or_else(|| {
             let known: Vec<&str> = jointed(frames).map(|frame| frame.name.as_str()).collect();

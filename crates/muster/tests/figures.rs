@@ -287,10 +287,8 @@ fn a_pan_tilt_unit_is_where_it_was_told_at_its_speed_limit() {
 
 #[test]
 fn a_sensor_on_a_pan_tilt_unit_turns_with_it() {
-    let mut sim = one(
-        "kind: atrv, include: mounts/pan_tilt.yaml, frames: {pan: {at: {xyz_m: [0.2, 0, 0.4]}}}, \
-         sensors: {eye: {kind: imu, frame: view, rate_hz: 100}}",
-    );
+    let mut sim = one("kind: atrv, include: mounts/pan_tilt.yaml, frames: {pan: {at: {xyz_m: [0.2, 0, 0.4]}}}, \
+         sensors: {eye: {kind: imu, frame: view, rate_hz: 100}}");
     set(&mut sim, "r.joint_command.tilt", &[0.5]);
     sim.run_for(1.0);
     // looking down by 0.5 rad, gravity pulls forwards: at rest it reads upwards
@@ -355,7 +353,11 @@ fn a_lift_lifts_and_a_conveyor_conveys() {
     let speed = vector(&sim, "b.velocity_mps");
     assert!((speed - DVec3::Y * 0.5).length() < 2e-3, "{speed}");
     sim.run_for(5.0);
-    assert!((vector(&sim, "a.position_m") - DVec3::new(0.0, 0.0, 2.3)).length() < 2e-3, "{}", vector(&sim, "a.position_m"));
+    assert!(
+        (vector(&sim, "a.position_m") - DVec3::new(0.0, 0.0, 2.3)).length() < 2e-3,
+        "{}",
+        vector(&sim, "a.position_m")
+    );
     set(&mut sim, "belt.input.belt_mps", &[0.0; 3]);
     sim.run_for(1.0);
     assert!(vector(&sim, "b.velocity_mps").length() < 1e-3);
@@ -364,9 +366,8 @@ fn a_lift_lifts_and_a_conveyor_conveys() {
 // A06
 #[test]
 fn an_automatic_door_is_open_while_somebody_is_near_and_closes_five_seconds_after() {
-    let mut sim = simulation(
-        "{robots: [{name: door, kind: sliding_door}, {name: r, kind: point, at: {xyz_m: [-5, 0, 0.2]}}]}",
-    );
+    let mut sim =
+        simulation("{robots: [{name: door, kind: sliding_door}, {name: r, kind: point, at: {xyz_m: [-5, 0, 0.2]}}]}");
     velocity(&mut sim, 1.0, 0.0);
     let (mut last_near, mut closed, mut opened) = (0.0, None, None);
     for step in 1..=2000 {
@@ -392,17 +393,21 @@ fn an_automatic_door_is_open_while_somebody_is_near_and_closes_five_seconds_afte
 
 #[test]
 fn a_script_moves_joints_at_its_times_and_again() {
-    let mut sim = one(
-        "kind: door, driver: {kind: joint_script, repeat_s: 8, \
-         moves: [{at_s: 4, joint: leaf, to_deg: 0}, {at_s: 1, joint: leaf, to_deg: 90}]}",
-    );
+    let mut sim = one("kind: door, driver: {kind: joint_script, repeat_s: 8, \
+         moves: [{at_s: 4, joint: leaf, to_deg: 0}, {at_s: 1, joint: leaf, to_deg: 90}]}");
     for (time, angle) in [(0.9, 0.0), (3.9, 90.0), (7.9, 0.0), (11.9, 90.0), (15.9, 0.0)] {
         sim.run_for(time - sim.world().time().s());
         assert!((number(&sim, "r.joint.leaf").to_degrees() - angle).abs() < 1e-6, "{time}");
     }
-    let wrong = "{robots: [{name: r, kind: door, driver: {kind: joint_script, moves: [{at_s: 1, joint: leaf, to_m: 1}]}}]}";
-    assert!(refusal(wrong).contains("found to_m for joint \"leaf\", expected to_deg, as it turns"), "{}", refusal(wrong));
-    let wrong = "{robots: [{name: r, kind: door, driver: {kind: joint_script, moves: [{at_s: 1, joint: knob, to_deg: 1}]}}]}";
+    let wrong =
+        "{robots: [{name: r, kind: door, driver: {kind: joint_script, moves: [{at_s: 1, joint: leaf, to_m: 1}]}}]}";
+    assert!(
+        refusal(wrong).contains("found to_m for joint \"leaf\", expected to_deg, as it turns"),
+        "{}",
+        refusal(wrong)
+    );
+    let wrong =
+        "{robots: [{name: r, kind: door, driver: {kind: joint_script, moves: [{at_s: 1, joint: knob, to_deg: 1}]}}]}";
     assert!(refusal(wrong).contains("one of the robot's joints: leaf"), "{}", refusal(wrong));
 }
 
@@ -450,7 +455,8 @@ fn a_collision_sensor_tells_whom_the_robot_touched() {
          {name: other, kind: point, at: {xyz_m: [-1, 0, 0.15]}}, \
          {name: r, kind: differential, motion: {speed_max_mps: 1}, sensors: {bump: {kind: collision, rate_hz: 50}}}]}",
     );
-    let bump = |sim: &Simulation| ["touching", "contacts", "kind", "id"].map(|field| number(sim, &format!("r.bump.{field}")));
+    let bump =
+        |sim: &Simulation| ["touching", "contacts", "kind", "id"].map(|field| number(sim, &format!("r.bump.{field}")));
     sim.run_for(0.1);
     assert_eq!(bump(&sim), [0.0, 0.0, -1.0, -1.0]);
     velocity(&mut sim, 0.8, 0.0);
@@ -490,4 +496,46 @@ fn parts_on_frames_that_no_joint_moves_are_solid() {
     velocity(&mut sim, 1.0, 0.0);
     sim.run_for(3.0);
     assert!((vector(&sim, "r.position_m").x - 0.65).abs() < 0.02, "{}", vector(&sim, "r.position_m"));
+}
+
+#[test]
+fn legs_commanded_by_rate_are_where_legs_commanded_by_position_are() {
+    // a base on four legs of two joints, trotting; commands come at a tenth of the ticks
+    let robot = |by: &str| {
+        let mut text = String::from("motion: {kind: point, rate_hz: 1000}, sensors: {}, frames: {");
+        let mut legs = String::new();
+        for (number, (x, y, phase)) in
+            [(0.2, 0.1, 0.0), (0.2, -0.1, 0.5), (-0.2, 0.1, 0.5), (-0.2, -0.1, 0.0)].iter().enumerate()
+        {
+            text += &format!(
+                "hip{number}: {{at: {{xyz_m: [{x}, {y}, 0]}}, turn: [0, 1, 0]}}, \
+                 knee{number}: {{parent: hip{number}, at: {{xyz_m: [0, 0, -0.2]}}, turn: [0, 1, 0]}}, \
+                 foot{number}: {{parent: knee{number}, at: {{xyz_m: [0, 0, -0.2]}}}}, "
+            );
+            legs += &format!(
+                "{{hip: hip{number}, knee: knee{number}, thigh_m: 0.2, shank_m: 0.2, y_m: {y}, phase: {phase}, \
+                 knee_points: backward}}, "
+            );
+        }
+        format!(
+            "{text}}}, controller: {{kind: gait, rate_hz: 100, by: {by}, stand_height_m: 0.32, period_s: 0.4, \
+             stance_share: 0.6, legs: [{legs}]}}"
+        )
+    };
+    let mut sims = ["position", "rate"].map(|by| one(&robot(by)));
+    for sim in &mut sims {
+        velocity(sim, 0.4, 0.2);
+        sim.run_for(1.0);
+    }
+    for _ in 0..100 {
+        sims.iter_mut().for_each(|sim| sim.run_for(0.01));
+        for joint in ["hip0", "knee0", "hip1", "knee3"] {
+            let path = format!("r.joint.{joint}");
+            let [by_position, by_rate] = sims.each_ref().map(|sim| number(sim, &path));
+            assert!((by_position - by_rate).abs() < 1e-9, "{joint}: {by_position} {by_rate}");
+        }
+        // a foot on the ground stays where it is in the world, as far as legs that turn by sliding can
+        let foot = pose(&sims[0], "r.frame.foot0").position_m;
+        assert!(foot.z > -0.32 - 1e-9, "{foot}");
+    }
 }

@@ -31,12 +31,7 @@ impl MoveSpec {
 }
 
 /// A place of a joint, rad or m, written in degrees for one that turns and in metres for one that slides.
-pub(super) fn target(
-    frame: &Frame,
-    deg: Option<f64>,
-    m: Option<f64>,
-    keys: [&str; 2],
-) -> Result<f64, Misfit> {
+pub(super) fn target(frame: &Frame, deg: Option<f64>, m: Option<f64>, keys: [&str; 2]) -> Result<f64, Misfit> {
     let turns = matches!(frame.joint, Joint::Turn(_));
     match (turns, deg, m) {
         (true, Some(deg), None) => Ok(deg.to_radians()),
@@ -92,7 +87,9 @@ impl JointScript {
         let (count, round) = (self.moves.len(), number.checked_div(self.moves.len())?);
         match (round, self.spec.repeat_s) {
             (0, _) => Some(SimTime::from_s(self.spec.moves[number].at_s)),
-            (_, Some(repeat_s)) => Some(SimTime::from_s(self.spec.moves[number % count].at_s + round as f64 * repeat_s)),
+            (_, Some(repeat_s)) => {
+                Some(SimTime::from_s(self.spec.moves[number % count].at_s + round as f64 * repeat_s))
+            }
             (_, None) => None,
         }
     }

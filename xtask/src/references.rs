@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Folders with a `requirements.txt`, and the scripts there that take `--check`.
-const SCRIPTS: &[(&str, &str)] = &[("crates/muster-core/tests/data", "geodesy.py")];
+const SCRIPTS: &[(&str, &str)] =
+    &[("crates/muster-core/tests/data", "geodesy.py"), ("crates/muster-core/tests/data", "kinematics.py")];
 
 /// Runs every script with `--check` in an environment of its own.
 pub(crate) fn check(root: &Path) -> Result<(), String> {

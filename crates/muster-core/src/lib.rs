@@ -31,6 +31,7 @@ pub mod snapshot;
 pub mod spec;
 pub mod state;
 pub mod time;
+pub mod tree;
 pub mod world;
 pub mod zone;
 

@@ -332,6 +332,23 @@ fn inspect_shows_a_mounted_sensor() {
     assert_eq!(numbers(&gps["data"]["position_m"]), world);
 }
 
+// D06: a robot is a tree of six kinds of blocks
+#[test]
+fn inspect_shows_the_tree_of_a_robot() {
+    let scenario = file("tree.yaml", "robots: [{name: door, kind: sliding_door}, {name: mast, kind: pan_tilt}]\n");
+    let shown = check(&["inspect", &scenario, "door"], 0);
+    let tree: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("base")).collect();
+    assert_eq!(tree[..2], ["base", "fork"], "{shown}");
+    assert!(tree[2].starts_with("  variable translation along 0 1 0, 0.000000 to 0.900000 m: left, left.friction 0.6"));
+    assert!(tree[3].starts_with("variable translation along -0 -1 -0") || tree[3].contains("along 0 -1 0"), "{shown}");
+    let shown: Value = serde_json::from_str(&check(&["inspect", &scenario, "mast", "--json"], 0)).unwrap();
+    let blocks: Vec<&str> =
+        shown["tree"].as_array().unwrap().iter().map(|node| node["block"].as_str().unwrap()).collect();
+    let kinds =
+        ["base", "fixed translation", "variable rotation", "fixed translation", "variable rotation", "fixed tr"];
+    assert!(blocks.len() == 6 && blocks.iter().zip(kinds).all(|(block, kind)| block.starts_with(kind)), "{blocks:?}");
+}
+
 #[test]
 fn inspect_gives_any_value_at_any_time() {
     let scenario = file("values.yaml", CAR);

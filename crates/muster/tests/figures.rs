@@ -497,3 +497,45 @@ fn parts_on_frames_that_no_joint_moves_are_solid() {
     sim.run_for(3.0);
     assert!((vector(&sim, "r.position_m").x - 0.65).abs() < 0.02, "{}", vector(&sim, "r.position_m"));
 }
+
+#[test]
+fn legs_commanded_by_rate_are_where_legs_commanded_by_position_are() {
+    // a base on four legs of two joints, trotting; commands come at a tenth of the ticks
+    let robot = |by: &str| {
+        let mut text = String::from("motion: {kind: point, rate_hz: 1000}, sensors: {}, frames: {");
+        let mut legs = String::new();
+        for (number, (x, y, phase)) in
+            [(0.2, 0.1, 0.0), (0.2, -0.1, 0.5), (-0.2, 0.1, 0.5), (-0.2, -0.1, 0.0)].iter().enumerate()
+        {
+            text += &format!(
+                "hip{number}: {{at: {{xyz_m: [{x}, {y}, 0]}}, turn: [0, 1, 0]}}, \
+                 knee{number}: {{parent: hip{number}, at: {{xyz_m: [0, 0, -0.2]}}, turn: [0, 1, 0]}}, \
+                 foot{number}: {{parent: knee{number}, at: {{xyz_m: [0, 0, -0.2]}}}}, "
+            );
+            legs += &format!(
+                "{{hip: hip{number}, knee: knee{number}, thigh_m: 0.2, shank_m: 0.2, y_m: {y}, phase: {phase}, \
+                 knee_points: backward}}, "
+            );
+        }
+        format!(
+            "{text}}}, controller: {{kind: gait, rate_hz: 100, by: {by}, stand_height_m: 0.32, period_s: 0.4, \
+             stance_share: 0.6, legs: [{legs}]}}"
+        )
+    };
+    let mut sims = ["position", "rate"].map(|by| one(&robot(by)));
+    for sim in &mut sims {
+        velocity(sim, 0.4, 0.2);
+        sim.run_for(1.0);
+    }
+    for _ in 0..100 {
+        sims.iter_mut().for_each(|sim| sim.run_for(0.01));
+        for joint in ["hip0", "knee0", "hip1", "knee3"] {
+            let path = format!("r.joint.{joint}");
+            let [by_position, by_rate] = sims.each_ref().map(|sim| number(sim, &path));
+            assert!((by_position - by_rate).abs() < 1e-9, "{joint}: {by_position} {by_rate}");
+        }
+        // a foot on the ground stays where it is in the world, as far as legs that turn by sliding can
+        let foot = pose(&sims[0], "r.frame.foot0").position_m;
+        assert!(foot.z > -0.32 - 1e-9, "{foot}");
+    }
+}

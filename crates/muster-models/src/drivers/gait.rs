@@ -530,3 +530,138 @@ impl Driver for Gait {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_core::random::Stream;
+
+    fn leg(y_m: f64, phase: f64, knee_points: Knee) -> LegSpec {
+        let name = |joint: &str| format!("{joint}{y_m}{phase}");
+        LegSpec {
+            yaw: None,
+            hip: name("hip"),
+            knee: name("knee"),
+            ankle: None,
+            thigh_m: 0.2,
+            shank_m: 0.18,
+            y_m,
+            phase,
+            knee_points,
+        }
+    }
+
+    /// Four legs that trot: opposite corners together.
+    fn trot(stance_share: f64) -> Gait {
+        let defaults = <GaitSpec as Spec>::read(&Node::default(), "", &[], &mut Problems::default()).expect("defaults");
+        let legs = [(0.1, 0.0), (-0.1, 0.5), (0.1, 0.5), (-0.1, 0.0)];
+        let legs = legs.map(|(y_m, phase)| leg(y_m, phase, Knee::Backward)).to_vec();
+        Gait::new(GaitSpec { legs, stand_height_m: 0.3, period_s: 0.5, stance_share, accel_mps2: 2.0, ..defaults })
+    }
+
+    fn standing() -> Walk {
+        Walk {
+            phase: 0.0,
+            speed: 0.0,
+            turn: 0.0,
+            feet: [Foot::MIDDLE; MOST],
+            lifted: [Foot::MIDDLE; MOST],
+            lift_m: [0.0; MOST],
+        }
+    }
+
+    #[test]
+    fn angles_of_hip_and_knee_put_the_foot_where_it_is_to_be() {
+        for knee_points in [Knee::Forward, Knee::Backward] {
+            let leg = leg(0.0, 0.0, knee_points);
+            for (ahead, below) in [(0.0, 0.3), (0.15, 0.25), (-0.2, 0.31), (0.05, 0.1), (-0.1, 0.36)] {
+                let (hip, knee) = two_links(&leg, ahead, below);
+                let x = -0.2 * hip.sin() - 0.18 * (hip + knee).sin();
+                let z = 0.2 * hip.cos() + 0.18 * (hip + knee).cos();
+                assert!((x - ahead).abs() < 1e-12 && (z - below).abs() < 1e-12, "{ahead} {below}: {x} {z}");
+                // the knee lies on its side of the line from hip to foot
+                let side = -0.2 * hip.sin() * below - 0.2 * hip.cos() * ahead;
+                assert_eq!(side > 0.0, knee_points == Knee::Forward, "{ahead} {below}");
+            }
+        }
+    }
+
+    #[test]
+    fn feet_on_the_ground_go_back_as_fast_as_the_robot_goes_on_and_stances_are_centred() {
+        for share in [0.5, 0.75] {
+            let (gait, mut walk, dt) = (trot(share), standing(), 0.004);
+            let speed = 0.3;
+            for _ in 0..1000 {
+                gait.advance(&mut walk, [speed, 0.0], dt);
+            }
+            assert_eq!(walk.speed, speed);
+            let (mut foremost, mut hindmost, mut on_ground) = ([0.0_f64; 4], [0.0_f64; 4], 0);
+            for _ in 0..1000 {
+                let before = walk;
+                gait.advance(&mut walk, [speed, 0.0], dt);
+                for leg in 0..4 {
+                    let (was, is) = (before.feet[leg].ahead_m, walk.feet[leg].ahead_m);
+                    if before.lift_m[leg] == 0.0 && walk.lift_m[leg] == 0.0 {
+                        on_ground += 1;
+                        assert!((is - was + speed * dt).abs() < 1e-12, "leg {leg} slides");
+                        assert_eq!(gait.height_m(&walk, leg), 0.0);
+                    }
+                    foremost[leg] = foremost[leg].max(is);
+                    hindmost[leg] = hindmost[leg].min(is);
+                }
+            }
+            let half = 0.5 * speed * share * 0.5;
+            for leg in 0..4 {
+                // the foot is seen at calls only
+                assert!((foremost[leg] - half).abs() < 2.0 * speed * dt, "{} {half}", foremost[leg]);
+                assert!((hindmost[leg] + half).abs() < 2.0 * speed * dt, "{} {half}", hindmost[leg]);
+            }
+            let expected = 4000.0 * share;
+            assert!((f64::from(on_ground) / expected - 1.0).abs() < 0.03, "{on_ground} {expected}");
+        }
+    }
+
+    #[test]
+    fn legs_turn_by_steps_of_different_length() {
+        let (gait, mut walk) = (trot(0.5), standing());
+        for _ in 0..1000 {
+            gait.advance(&mut walk, [0.0, 0.5], 0.004);
+        }
+        // ω y: those on the left go back while those on the right go ahead
+        assert_eq!(gait.rates(0, &walk), (-0.05, 0.0));
+        assert_eq!(gait.rates(1, &walk), (0.05, 0.0));
+    }
+
+    #[test]
+    fn no_foot_is_told_to_go_further_than_it_reaches_whatever_is_commanded() {
+        let (gait, mut walk, stream) = (trot(0.6), standing(), Stream::new(5, 0));
+        let reach = gait.reach_m[0];
+        for step in 0..20_000 {
+            let [a, b, ..] = stream.normals(step / 150, 0);
+            gait.advance(&mut walk, gait.bounded([3.0 * a, b]), 0.004);
+            for foot in &walk.feet[..4] {
+                assert!(foot.ahead_m.abs() <= reach + 1e-3, "{step}: {} of {reach}", foot.ahead_m);
+            }
+        }
+        // as fast as the legs reach, and no faster
+        for _ in 0..3000 {
+            gait.advance(&mut walk, gait.bounded([100.0, 0.0]), 0.004);
+        }
+        assert!((walk.speed - 2.0 * reach / (0.6 * 0.5)).abs() < 1e-3, "{}", walk.speed);
+    }
+
+    #[test]
+    fn told_to_stop_all_feet_come_to_their_middle_and_stay() {
+        let (gait, mut walk) = (trot(0.5), standing());
+        for _ in 0..777 {
+            gait.advance(&mut walk, [0.4, 0.3], 0.004);
+        }
+        for _ in 0..500 {
+            gait.advance(&mut walk, [0.0, 0.0], 0.004);
+        }
+        let stood = walk;
+        assert!(stood.feet.iter().all(|foot| foot.is_settled()) && stood.lift_m == [0.0; MOST]);
+        gait.advance(&mut walk, [0.0, 0.0], 0.004);
+        assert_eq!((walk.feet, walk.phase), (stood.feet, 0.0));
+    }
+}

@@ -92,8 +92,8 @@ impl Feel for JointEncoder {
         let count = self.joints.len();
         for (number, &(joint, per_unit)) in self.joints.iter().enumerate() {
             let positions = &measure.truth[measure.joints.positions() + joint];
-            for lane in 0..measure.lanes.min(LANES) {
-                let ticks = nearest_tick(positions[lane], per_unit);
+            for (lane, &position) in positions[..measure.lanes.min(LANES)].iter().enumerate() {
+                let ticks = nearest_tick(position, per_unit);
                 let passed = ticks - measure.state[number][lane];
                 measure.state[number][lane] = ticks;
                 measure.sample[number][lane] = ticks;

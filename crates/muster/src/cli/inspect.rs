@@ -8,6 +8,7 @@ use muster_core::lanes::Quantity;
 use muster_core::model::{Bank, SensorSlot};
 use muster_core::property::{Shown, Slot};
 use muster_core::state::Robot;
+use muster_core::tree::{Node, Tree};
 use serde_json::{Value, json};
 
 /// Shows what was asked for and returns the exit code.
@@ -92,7 +93,17 @@ fn robot_json(sim: &Simulation, robot: &Robot) -> Value {
         .map(|shown| (shown.path[robot.name.len() + 1..].to_owned(), shown_json(&shown)))
         .collect();
     json!({ "name": robot.name, "kind": blueprint.kind, "motion": blueprint.motion_kind,
-            "rate_hz": blueprint.rate.hz(), "sensors": sensors, "properties": properties })
+            "rate_hz": blueprint.rate.hz(), "sensors": sensors, "properties": properties,
+            "tree": tree_json(&Tree::of(&blueprint.frames, &blueprint.parts)) })
+}
+
+fn tree_json(tree: &Tree) -> Value {
+    let node = |node: &Node| {
+        let constants: serde_json::Map<String, Value> =
+            node.constants.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        json!({ "block": node.block.to_string(), "parent": node.parent, "frame": node.name, "constants": constants })
+    };
+    tree.nodes().iter().map(node).collect()
 }
 
 fn pose_json(pose: &Pose) -> Value {
@@ -160,6 +171,10 @@ fn robot(sim: &Simulation, name: &str, as_json: bool) {
         rows.add_row(vec![shown.path, format!("{}{more}", values.join(" ")), sort.to_owned()]);
     }
     say!("{rows}");
+    let blueprint = sim.world().robots().find(|robot| robot.name == name).map(|robot| &robot.cohort.blueprint);
+    if let Some(blueprint) = blueprint.filter(|blueprint| !blueprint.frames.is_empty()) {
+        say!("{}", Tree::of(&blueprint.frames, &blueprint.parts).to_string().trim_end());
+    }
 }
 
 fn value(sim: &Simulation, path: &str, as_json: bool) -> u8 {

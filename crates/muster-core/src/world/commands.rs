@@ -1,21 +1,27 @@
 //! What commands do to a world. A command that cannot be obeyed is refused with a reason and changes nothing.
 
 use super::World;
-use crate::command::Action;
+use super::calls::Call;
+use crate::command::{Action, Command};
 use crate::component::Pose;
-use crate::lanes::{body, setpoint};
+use crate::lanes::setpoint;
 use crate::model::{Cohort, Placement, robot_key};
+use crate::service::Part;
 use crate::state::PlaceError;
 use std::sync::Arc;
 
 impl World {
-    pub(super) fn apply(&mut self, action: Action) {
-        let outcome = match action {
+    pub(super) fn apply(&mut self, command: Command) {
+        if let Err(refusal) = self.obey(command) {
+            self.refused.push(refusal);
+        }
+    }
+
+    /// Does what a command says; an error says why that is refused.
+    pub(super) fn obey(&mut self, Command { link, sequence, action, .. }: Command) -> Result<(), String> {
+        match action {
             Action::Setpoint { robot, mode, values } => self.set_setpoint(&robot, mode, values),
-            Action::Set { path, values } => {
-                self.coupling.invalidate();
-                self.set_property(&path, &values).map_err(|error| error.to_string())
-            }
+            Action::Set { path, values } => self.write_property(&path, &values),
             Action::AddProperty { path, values } => {
                 self.add_property(&path, &values).map_err(|error| error.to_string())
             }
@@ -23,13 +29,17 @@ impl World {
             Action::Spawn(placement) => self.spawn(&placement).map_err(|error| error.to_string()),
             Action::Delete { robot } => self.delete(&robot),
             Action::Retool { robot, cohort } => self.retool(&robot, &cohort),
-        };
-        if let Err(refusal) = outcome {
-            self.refused.push(refusal);
+            Action::Call { robot, service, arguments, reply } => {
+                self.call(Call { robot, service, arguments, reply }, (link, sequence))
+            }
+            Action::Cancel { sequence } => {
+                self.cancel((link, sequence));
+                Ok(())
+            }
         }
     }
 
-    fn number_of(&self, robot: &str) -> Result<u32, String> {
+    pub(super) fn number_of(&self, robot: &str) -> Result<u32, String> {
         let roster = &self.state.roster;
         let (realm, name) = roster.locate(robot);
         let members = roster.realms.get(realm as usize);
@@ -51,23 +61,18 @@ impl World {
                 setpoint::NAMES.iter().enumerate().map(|(at, name)| format!("{at} {name}")).collect();
             return Err(format!("found setpoint mode {mode} for {robot:?}, expected one of {}", names.join(", ")));
         }
-        if let Some((chunk, lane)) = self.state.place_of_mut(number) {
-            chunk.real[body::SETPOINT_MODE][lane] = mode;
-            for (offset, value) in values.into_iter().enumerate() {
-                chunk.real[body::SETPOINT + offset][lane] = value;
-            }
-        }
+        self.write_setpoint(number, mode, values);
+        self.preempt(number, Part::Motion);
         Ok(())
     }
 
     fn teleport(&mut self, robot: &str, pose: Pose) -> Result<(), String> {
         let number = self.number_of(robot)?;
-        self.state.teleport(number, pose);
-        self.coupling.invalidate();
+        self.put(number, pose);
         Ok(())
     }
 
-    fn spawn(&mut self, placement: &Placement) -> Result<(), PlaceError> {
+    pub(super) fn spawn(&mut self, placement: &Placement) -> Result<(), PlaceError> {
         let spawned = self.state.roster.realms.get(placement.realm as usize).map_or(0, |realm| realm.spawned) + 1;
         let number = self.state.add(placement, robot_key(&placement.name, spawned), &self.model)?;
         self.state.roster.realms[placement.realm as usize].spawned = spawned;
@@ -82,8 +87,7 @@ impl World {
 
     fn delete(&mut self, robot: &str) -> Result<(), String> {
         let number = self.number_of(robot)?;
-        self.state.remove(number);
-        self.stale = true;
+        self.remove(number);
         Ok(())
     }
 

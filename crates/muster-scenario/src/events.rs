@@ -280,9 +280,9 @@ impl Reader<'_> {
     }
 
     fn variables(&mut self, parsed: &Expression, place: Place, path: &str) {
-        for name in parsed.functions().into_iter().filter(|name| !FUNCTIONS.contains(name)) {
+        if let Some(name) = parsed.functions().into_iter().find(|name| !FUNCTIONS.contains(name)) {
             let known = TRIGGERS.into_iter().chain(FUNCTIONS);
-            self.problems.unknown(place, path, name, "a trigger or an expression with", known);
+            return self.problems.unknown(place, path, name, "a trigger or an expression with", known);
         }
         let Some(robots) = self.scene.robots else { return };
         for variable in parsed.variables().into_iter().filter(|variable| *variable != "time_s") {

@@ -15,6 +15,7 @@ files![
     "robots/car.yaml",
     "robots/differential.yaml",
     "robots/fixed_wing.yaml",
+    "robots/lamp.yaml",
     "robots/neobotix.yaml",
     "robots/omni.yaml",
     "robots/pioneer.yaml",

@@ -239,7 +239,7 @@ impl Report {
             })
             .collect();
         let event = |each: &Happened| {
-            json!({ "event": each.event, "time_s": each.time.s(), "on": each.on, "who": each.who,
+            json!({ "event": each.event, "time_s": (each.time.s() * 1e9).round() / 1e9, "on": each.on, "who": each.who,
                     "other": each.other, "do": each.deeds })
         };
         let events: Vec<Value> = self.events.iter().map(event).collect();

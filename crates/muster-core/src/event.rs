@@ -74,7 +74,7 @@ pub enum Trigger {
 }
 
 /// What is done when an event happens. In all texts `{who}` stands for the robot to which it happened, `{other}` for whom
-/// or what it touched, or the zone.
+/// or what it touched, or the zone. What `{other}` is told to do is not done if that is no robot.
 #[derive(Debug, Clone)]
 pub enum Deed {
     /// Robots are asked for a service.

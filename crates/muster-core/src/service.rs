@@ -26,8 +26,8 @@ pub struct Service {
     pub repeated: usize,
     /// The part of the robot it commands.
     pub part: Part,
-    /// Whether robots of a cohort can do it, so that this is known before anybody asks: else what was found and what was
-    /// expected.
+    /// Whether robots of a cohort can do it with these arguments, or at all if there are none, so that this is known
+    /// before anybody asks: else what was found and what was expected.
     pub fits: fn(&Cohort, &[Datum]) -> Result<(), String>,
     /// Does it, or begins to.
     pub apply: fn(&mut Caller<'_>) -> Result<(), String>,
@@ -176,6 +176,11 @@ impl Service {
             }
         }
         Ok(())
+    }
+
+    /// True if robots of a cohort can do it with some arguments.
+    pub fn offered_by(&self, cohort: &Cohort) -> bool {
+        (self.fits)(cohort, &[]).is_ok()
     }
 
     /// How it is called: `goto(x_m, y_m, z_m = 0)`.
@@ -432,7 +437,7 @@ mod tests {
         let usage = "expected goto(x_m, z_m = 0, speed_mps = as it was)";
         assert_eq!(checked("goto", &[1.0.into()]), "");
         assert_eq!(checked("goto", &[]), format!("found no argument for goto, {usage}"));
-        assert_eq!(checked("goto", &[1.0.into(); 4].to_vec()), format!("found 4 arguments for goto, {usage}"));
+        assert_eq!(checked("goto", &[1.0; 4].map(Datum::from)), format!("found 4 arguments for goto, {usage}"));
         assert_eq!(checked("goto", &["there".into()]), "found \"there\" for x_m of goto, expected a number");
         assert_eq!(checked("goto", &[f64::NAN.into()]), "found NaN for x_m of goto, expected a finite number");
         assert_eq!(checked("gto", &[]), "found no service \"gto\" (did you mean \"goto\"?)");

@@ -71,7 +71,15 @@ pub static SERVICES: &[Service] = &[
         },
         ..PLAIN
     },
-    Service { name: "delete", doc: "Removes the robot.", apply: |caller| Ok(caller.delete()), ..PLAIN },
+    Service {
+        name: "delete",
+        doc: "Removes the robot.",
+        apply: |caller| {
+            caller.delete();
+            Ok(())
+        },
+        ..PLAIN
+    },
     Service {
         name: "goto",
         doc: "Goes to a place and is answered on arrival, for robots with the driver goto.",
@@ -112,7 +120,7 @@ pub static SERVICES: &[Service] = &[
             number("position", "Where to: rad for a joint that turns, m for one that slides."),
         ],
         part: Part::Joints,
-        fits: |cohort, arguments| has_joint(cohort, word_at(arguments, 0)),
+        fits: |cohort, arguments| has_joint(cohort, arguments.first().map(|_| word_at(arguments, 0))),
         apply: |caller| {
             let (joint, position) = (word_at(caller.arguments(), 0).to_owned(), caller.number(1).unwrap_or(0.0));
             to_positions(caller, &[(joint, position)])
@@ -128,7 +136,7 @@ pub static SERVICES: &[Service] = &[
             number("rate", "How fast: rad/s for a joint that turns, m/s for one that slides."),
         ],
         part: Part::Joints,
-        fits: |cohort, arguments| has_joint(cohort, word_at(arguments, 0)),
+        fits: |cohort, arguments| has_joint(cohort, arguments.first().map(|_| word_at(arguments, 0))),
         apply: |caller| {
             let (joint, rate) = (word_at(caller.arguments(), 0).to_owned(), caller.number(1).unwrap_or(0.0));
             if caller.get("joint_mode") != Some(mode::RATE) {
@@ -148,7 +156,8 @@ pub static SERVICES: &[Service] = &[
         repeated: 1,
         part: Part::Joints,
         fits: |cohort, arguments| match jointed(&cohort.blueprint.frames).count() {
-            count if count == arguments.len() => Ok(()),
+            0 => Err("found no joint, expected frames that turn or slide".to_owned()),
+            count if count == arguments.len() || arguments.is_empty() => Ok(()),
             count => Err(format!("found {} positions, expected {count}, one for each joint", arguments.len())),
         },
         apply: |caller| {
@@ -157,7 +166,6 @@ pub static SERVICES: &[Service] = &[
             to_positions(caller, &targets)
         },
         done: Some(joints_there),
-        ..PLAIN
     },
     Service {
         name: "off",
@@ -178,7 +186,7 @@ pub static SERVICES: &[Service] = &[
         doc: "Turns the joints pan and tilt and is answered when they are there, for robots that have both.",
         parameters: &[number("pan_rad", "Where to pan."), number("tilt_rad", "Where to tilt.")],
         part: Part::Joints,
-        fits: |cohort, _| PAN_TILT.iter().try_for_each(|joint| has_joint(cohort, joint)),
+        fits: |cohort, _| PAN_TILT.iter().try_for_each(|joint| has_joint(cohort, Some(joint))),
         apply: |caller| {
             let angles: [f64; 2] = caller.numbers();
             let targets: Vec<(String, f64)> = PAN_TILT.map(str::to_owned).into_iter().zip(angles).collect();
@@ -337,7 +345,6 @@ pub static SERVICES: &[Service] = &[
             new_goal(caller, "waypoints", &places)
         },
         done: Some(arrived),
-        ..PLAIN
     },
     Service {
         name: "xy_omega",
@@ -393,13 +400,21 @@ fn has_light(cohort: &Cohort, _: &[Datum]) -> Result<(), String> {
     }
 }
 
-fn has_joint(cohort: &Cohort, joint: &str) -> Result<(), String> {
+/// Whether there is this joint, or any.
+fn has_joint(cohort: &Cohort, joint: Option<&str>) -> Result<(), String> {
     let names = || jointed(&cohort.blueprint.frames).map(|frame| frame.name.as_str());
-    if names().any(|name| name == joint) {
+    let known: Vec<&str> = names().collect();
+    let Some(joint) = joint else {
+        return if known.is_empty() {
+            Err("found no joint, expected frames that turn or slide".to_owned())
+        } else {
+            Ok(())
+        };
+    };
+    if known.contains(&joint) {
         return Ok(());
     }
     let hint = nearest(joint, names()).map_or_else(String::new, |near| format!(" (did you mean {near:?}?)"));
-    let known: Vec<&str> = names().collect();
     Err(match known.as_slice() {
         [] => format!("found no joint {joint:?}, expected a frame that turns or slides"),
         known => format!("found no joint {joint:?}, expected one of {}{hint}", known.join(", ")),
@@ -408,6 +423,9 @@ fn has_joint(cohort: &Cohort, joint: &str) -> Result<(), String> {
 
 fn has_keys(cohort: &Cohort, arguments: &[Datum], order: &str) -> Result<(), String> {
     follows(cohort, order, "driver: {kind: keyboard}")?;
+    if arguments.is_empty() {
+        return Ok(());
+    }
     let word = word_at(arguments, 0);
     match Key::from_word(word) {
         Some(_) => Ok(()),

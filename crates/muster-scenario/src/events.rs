@@ -314,7 +314,7 @@ impl Reader<'_> {
             return None;
         };
         let robots = robots.trim();
-        if !self.names_stand(robots, concerned, place, &path) || !self.target_exists(robots, place, &path) {
+        if !self.names_stand(robots, concerned, place, &path) || !self.target_exists(robots, concerned, place, &path) {
             return None;
         }
         match rest.split_once('=').filter(|(left, _)| !left.contains('(')) {
@@ -323,8 +323,10 @@ impl Reader<'_> {
         }
     }
 
-    fn target_exists(&mut self, robots: &str, place: Place, path: &str) -> bool {
-        robots.contains('{') || self.robots_exist(robots, place, path)
+    /// True if somebody can be told to do something, now or later.
+    fn target_exists(&mut self, robots: &str, concerned: Concerned<'_>, place: Place, path: &str) -> bool {
+        let (who, other) = (concerned.who.unwrap_or_default(), concerned.other.unwrap_or_default());
+        self.robots_exist(&fill(robots, who, other), place, path)
     }
 
     fn assignment(

@@ -410,75 +410,79 @@ events:
     error.problems.iter().map(ToString::to_string).collect()
 }
 
+/// Events that are wrong, and what is told of them.
+const WRONG: &[(&str, &str)] = &[
+    (
+        "{on: 'contact(scut, wall)', do: scout.stop}",
+        "events[0].on: found \"scut\", expected a robot: scout, lamp (did you mean \"scout\"?)",
+    ),
+    (
+        "{on: 'contact(scout, wal)', do: scout.stop}",
+        "events[0].on: found \"wal\", expected an obstacle or a robot: ground, wall, scout, lamp (did you mean \"wall\"?)",
+    ),
+    (
+        "{on: 'enter(scout, yrd)', do: scout.stop}",
+        "events[0].on: found \"yrd\", expected a zone of world.zones: yard (did you mean \"yard\"?)",
+    ),
+    ("{on: 'enter(scout)', do: scout.stop}", "events[0].on: found \"enter(scout)\", expected enter(ROBOTS, ZONES)"),
+    ("{on: at(2), do: scout.stop}", "events[0].on: found \"2\", expected a time with its unit, such as 2 s or 500 ms"),
+    ("{on: every(0 s), do: scout.stop}", "events[0].on: found \"every(0 s)\", expected a span of time above 0"),
+    ("{on: 'contakt(scout, wall)', do: scout.stop}", "(did you mean \"contact\"?)"),
+    ("{on: 'scout.position[2] > 3', do: scout.stop}", "(did you mean \"position_m\"?)"),
+    (
+        "{on: 'scut.position_m[2] > 3', do: scout.stop}",
+        "events[0].on: found \"scut\", expected a robot: scout, lamp (did you mean \"scout\"?)",
+    ),
+    (
+        "{on: 'scout.position_m[2] >', do: scout.stop}",
+        "events[0].on: found the end in \"scout.position_m[2] >\", expected a value",
+    ),
+    (
+        "{on: '{who}.position_m[2] > 3', do: scout.stop}",
+        "events[0].on: found {who} in \"{who}.position_m[2] > 3\", expected a robot's name: this event happens to nobody",
+    ),
+    ("{on: at(1 s), do: scout.stopp}", "(did you mean \"stop\"?)"),
+    (
+        "{on: at(1 s), do: scot.stop}",
+        "events[0].do[0]: found \"scot\", expected a robot: scout, lamp (did you mean \"scout\"?)",
+    ),
+    (
+        "{on: at(1 s), do: stop}",
+        "events[0].do[0]: found \"stop\", expected ROBOT.SERVICE or ROBOT.PROPERTY = VALUE, such as robot.stop",
+    ),
+    (
+        "{on: at(1 s), do: scout.goto(4)}",
+        "events[0].do[0]: found \"goto(4)\", expected goto(x_m, y_m, z_m = 0, tolerance_m = as it was, speed_mps = as it was)",
+    ),
+    (
+        "{on: at(1 s), do: 'lamp.goto(4, 2)'}",
+        "events[0].do[0]: found no driver that follows goto on lamp, expected driver: {kind: goto}",
+    ),
+    ("{on: at(1 s), do: 'scout.goto(4, x)'}", "events[0].do[0]: found \"x\", expected a robot: scout, lamp"),
+    ("{on: at(1 s), do: scout.on}", "events[0].do[0]: found no light on scout, expected light: {…} on the robot"),
+    ("{on: at(1 s), do: scout.driver.sped_mps = 2}", "(did you mean \"driver.speed_mps\"?)"),
+    (
+        "{on: at(1 s), do: '{who}.stop'}",
+        "events[0].do[0]: found {who} in \"{who}\", expected a robot's name: this event happens to nobody",
+    ),
+    (
+        "{on: 'contact(scout, wall)', who: scout, do: scout.stop}",
+        "events[0].who: found who for contact(…), expected who for an expression only",
+    ),
+    (
+        "{on: at(1 s), do: scout.stop, rate_hz: 5}",
+        "events[0].rate_hz: found a rate for a timer, expected none: it has its own times",
+    ),
+    (
+        "{on: 'enter(scout, yard)', do: '{other}.stop'}",
+        "events[0].do[0]: found \"yard\", expected a robot: scout, lamp",
+    ),
+    ("{on: at(1 s)}", "events[0]: found no do, expected do: text, or list of text"),
+];
+
 #[test]
 fn what_is_wrong_with_an_event_is_told_with_its_line_and_the_nearest_name() {
-    for (event, expected) in [
-        (
-            "{on: 'contact(scut, wall)', do: scout.stop}",
-            "events[0].on: found \"scut\", expected a robot: scout, lamp (did you mean \"scout\"?)",
-        ),
-        (
-            "{on: 'contact(scout, wal)', do: scout.stop}",
-            "events[0].on: found \"wal\", expected an obstacle or a robot: ground, wall, scout, lamp (did you mean \"wall\"?)",
-        ),
-        (
-            "{on: 'enter(scout, yrd)', do: scout.stop}",
-            "events[0].on: found \"yrd\", expected a zone of world.zones: yard (did you mean \"yard\"?)",
-        ),
-        ("{on: 'enter(scout)', do: scout.stop}", "events[0].on: found \"enter(scout)\", expected enter(ROBOTS, ZONES)"),
-        (
-            "{on: at(2), do: scout.stop}",
-            "events[0].on: found \"2\", expected a time with its unit, such as 2 s or 500 ms",
-        ),
-        ("{on: every(0 s), do: scout.stop}", "events[0].on: found \"every(0 s)\", expected a span of time above 0"),
-        ("{on: 'contakt(scout, wall)', do: scout.stop}", "(did you mean \"contact\"?)"),
-        ("{on: 'scout.position[2] > 3', do: scout.stop}", "(did you mean \"position_m\"?)"),
-        (
-            "{on: 'scut.position_m[2] > 3', do: scout.stop}",
-            "events[0].on: found \"scut\", expected a robot: scout, lamp (did you mean \"scout\"?)",
-        ),
-        (
-            "{on: 'scout.position_m[2] >', do: scout.stop}",
-            "events[0].on: found the end in \"scout.position_m[2] >\", expected a value",
-        ),
-        (
-            "{on: '{who}.position_m[2] > 3', do: scout.stop}",
-            "events[0].on: found {who} in \"{who}.position_m[2] > 3\", expected a robot's name: this event happens to nobody",
-        ),
-        ("{on: at(1 s), do: scout.stopp}", "(did you mean \"stop\"?)"),
-        (
-            "{on: at(1 s), do: scot.stop}",
-            "events[0].do[0]: found \"scot\", expected a robot: scout, lamp (did you mean \"scout\"?)",
-        ),
-        (
-            "{on: at(1 s), do: stop}",
-            "events[0].do[0]: found \"stop\", expected ROBOT.SERVICE or ROBOT.PROPERTY = VALUE, such as robot.stop",
-        ),
-        (
-            "{on: at(1 s), do: scout.goto(4)}",
-            "events[0].do[0]: found \"goto(4)\", expected goto(x_m, y_m, z_m = 0, tolerance_m = as it was, speed_mps = as it was)",
-        ),
-        (
-            "{on: at(1 s), do: 'lamp.goto(4, 2)'}",
-            "events[0].do[0]: found no driver that follows goto on lamp, expected driver: {kind: goto}",
-        ),
-        ("{on: at(1 s), do: 'scout.goto(4, x)'}", "events[0].do[0]: found \"x\", expected a robot: scout, lamp"),
-        ("{on: at(1 s), do: scout.on}", "events[0].do[0]: found no light on scout, expected light: {…} on the robot"),
-        ("{on: at(1 s), do: scout.driver.sped_mps = 2}", "(did you mean \"driver.speed_mps\"?)"),
-        (
-            "{on: at(1 s), do: '{who}.stop'}",
-            "events[0].do[0]: found {who} in \"{who}\", expected a robot's name: this event happens to nobody",
-        ),
-        (
-            "{on: 'contact(scout, wall)', who: scout, do: scout.stop}",
-            "events[0].who: found who for contact(…), expected who for an expression only",
-        ),
-        (
-            "{on: at(1 s), do: scout.stop, rate_hz: 5}",
-            "events[0].rate_hz: found a rate for a timer, expected none: it has its own times",
-        ),
-        ("{on: at(1 s)}", "events[0]: found no do, expected do: text, or list of text"),
-    ] {
+    for (event, expected) in WRONG {
         let found = problems(event);
         assert!(found.len() == 1 && found[0].ends_with(expected), "{event}\n{found:#?}\n{expected}");
     }

@@ -436,6 +436,31 @@ fn a_call_that_cannot_be_is_refused_before_or_answered_with_the_reason() {
 }
 
 #[test]
+fn what_robots_offer_is_known_without_asking_them() {
+    let offered = |text: &str| -> Vec<&str> {
+        let sim = robot(text);
+        let cohort = &sim.world().find("r").unwrap().cohort;
+        let services = muster_models::REGISTRY.services.iter();
+        services.filter(|service| service.offered_by(cohort)).map(|service| service.name).collect()
+    };
+    let (plain, driven) = (offered("kind: point"), offered("kind: lamp, driver: {kind: goto}"));
+    for (service, by_plain, by_driven) in [
+        ("v_omega", true, true),
+        ("goto", false, true),
+        ("resume", false, true),
+        ("on", false, true),
+        ("press", false, false),
+    ] {
+        assert_eq!((plain.contains(&service), driven.contains(&service)), (by_plain, by_driven), "{service}");
+    }
+    assert!(
+        !plain.contains(&"joint")
+            && ["joint", "joints", "pan_tilt"].iter().all(|name| offered(PAN_TILT).contains(name))
+    );
+    assert!(offered("kind: point, driver: {kind: keyboard}").contains(&"press"));
+}
+
+#[test]
 fn a_call_fails_when_its_robot_goes() {
     let mut sim = robot("kind: differential, driver: {kind: goto}");
     let there = call(&mut sim, "goto", &[5.0, 0.0]);

@@ -308,7 +308,8 @@ impl World {
         };
         let addresses: Vec<String> =
             realm.robots().filter(|robot| matches(&pattern, &robot.name)).map(|robot| robot.address()).collect();
-        if addresses.is_empty() && !pattern.contains('*') {
+        // an obstacle that was touched does nothing
+        if addresses.is_empty() && !pattern.contains('*') && !robots.contains("{other}") {
             return Err(format!("found no robot {pattern:?}"));
         }
         match deed {

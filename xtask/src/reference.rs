@@ -3,12 +3,13 @@
 use muster_core::component::{Kind, Sensor};
 use muster_core::lanes::Quantity;
 use muster_core::node::{Node, Problems, Value};
+use muster_core::service::Parameter;
 use muster_core::spec::{Field, Schema, Spec};
 use muster_models::REGISTRY;
 use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
 use muster_scenario::text::{
-    At, DriverText, ExpectText, FireText, MotionText, ObstacleText, RobotText, RunText, ScenarioText, SensorText,
-    WaterText, WaveText, WorldText, ZoneText,
+    At, DriverText, EventText, ExpectText, FireText, LightText, MotionText, ObstacleText, RobotText, RunText,
+    ScenarioText, SensorText, WaterText, WaveText, WorldText, ZoneText,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -34,7 +35,17 @@ const HABITS: &str = "
   `state: {drift_m: \"drift_m + 0.1 * noise\"}` is remembered and begins at 0. Expressions know the fields of the sample, the
   state, and `value`, `time_s`, `period_s`, `index`, `noise` (standard normal), `uniform` (0 to 1).
 - The first sample of a sensor comes one period after the start; what must always hold is judged every `every_ms`.
-- `setpoint_mode`: 0 none, 1 velocity, 2 position, 3 course, 4 direct, 5 attitude, 6 steer_force. `status`: 0 transit, 1 arrived, 2 stopped.
+- `setpoint_mode`: 0 none, 1 velocity, 2 position, 3 course, 4 direct, 5 attitude, 6 steer_force. `status`: 0 transit, 1 arrived,
+  2 stopped, 3 preempted.
+- `events` look for contacts (at the tick they begin, or at their `rate_hz`), zones and conditions (at `rate_hz`, else at
+  `run.events_hz`, from 0 on) and times. Names may hold `*`. A zone is entered by a robot's centre. A condition happens when
+  it becomes true; with `who: \"scout*\"` it is looked at for each of these robots, as `{who}`. What is done names robots and a
+  service (see below) or a property: `lamp.on`, `\"scout*.stop\"`, `\"{who}.goto(4, 2)\"`, `\"{who}.driver.speed_mps = 0.5\"`; numbers
+  may be expressions, `{other}` is whom or what was touched, or the zone. At an instant commands from outside come first,
+  then all events are looked for, then everything is done in the order written. Watching contacts tick by tick makes windows
+  as short as ticks while robots are near something; a `rate_hz` avoids that.
+- A robot obeys the last who commanded it: services that command how it moves take it from its driver, `goto`, `waypoints`
+  and `resume` give it back. From the command line: `--set 'events=[{on: at(2 s), do: \"rover.goto(4, 2)\"}]'`.
 ";
 
 /// Writes the reference.
@@ -48,7 +59,7 @@ pub(crate) fn text() -> String {
         "# Reference\n\nMade by `cargo xtask reference` from the tables that read scenarios. Units are in the names.\n",
     );
     page.push_str(HABITS);
-    let blocks: [(&str, &[Field]); 20] = [
+    let blocks: [(&str, &[Field]); 22] = [
         ("Scenario", ScenarioText::FIELDS),
         ("`world`", WorldText::FIELDS),
         ("`world.water`", WaterText::FIELDS),
@@ -58,6 +69,7 @@ pub(crate) fn text() -> String {
         ("`world.zones.NAME`", ZoneText::FIELDS),
         ("`run`", RunText::FIELDS),
         ("A robot", RobotText::FIELDS),
+        ("`light`", LightText::FIELDS),
         ("`at`", At::FIELDS),
         ("`layout`", Layout::FIELDS),
         ("`layout.grid`", Grid::FIELDS),
@@ -68,6 +80,7 @@ pub(crate) fn text() -> String {
         ("Every `motion`", MotionText::FIELDS),
         ("Every `driver` and `controller`", DriverText::FIELDS),
         ("Every sensor", SensorText::FIELDS),
+        ("`events`", EventText::FIELDS),
         ("`expect`", ExpectText::FIELDS),
     ];
     for (title, fields) in blocks {
@@ -80,7 +93,21 @@ pub(crate) fn text() -> String {
     samples(&mut page);
     family(&mut page, "Modifiers", REGISTRY.modifiers);
     family(&mut page, "Winds", REGISTRY.winds);
+    services(&mut page);
     page
+}
+
+/// What can be asked of robots.
+fn services(page: &mut String) {
+    page.push_str("\n## Services\n\nAsked of a robot by name, in `events` or through the library. ");
+    page.push_str("Those that take time are answered when they are done.\n\n");
+    page.push_str("| service | what | arguments |\n|---|---|---|\n");
+    for service in REGISTRY.services {
+        let argument = |each: &Parameter| format!("`{}`: {}", each.name, each.doc.trim_end_matches('.'));
+        let arguments: Vec<String> = service.parameters.iter().map(argument).collect();
+        let time = if service.done.is_some() { " Takes time." } else { "" };
+        _ = writeln!(page, "| `{}` | {}{time} | {} |", service.usage(), service.doc, arguments.join("; "));
+    }
 }
 
 fn family<T: ?Sized>(page: &mut String, title: &str, kinds: &[Kind<T>]) {

@@ -10,13 +10,13 @@ use touch::Room;
 pub(crate) use touch::{Found, find_pair, settle};
 
 use crate::board::Board;
-use crate::component::{Blow, Control, JointCommands, Pose, Readings, Sense, Tick};
+use crate::component::{Blow, Control, JointCommands, Order, Pose, Readings, Sense, Tick};
 use crate::contact::Other;
 use crate::contact::bond::Tie;
 use crate::contact::patch::{Patch, Probe};
 use crate::joints::{self, FrameMotion};
 use crate::lanes::{Column, IntColumn, LANE_STEP, LANES, body};
-use crate::model::{Cohort, Environment, integers};
+use crate::model::{Cohort, DRIVER, Environment, Light, integers};
 use crate::random;
 use crate::simd::Simd;
 use crate::time::{SimTime, Ticker};
@@ -99,6 +99,12 @@ pub(crate) struct Lanes {
     pub(crate) slots: Vec<Vec<u32>>,
     /// For each sensor, the lanes somebody outside listens to.
     pub(crate) listened: Vec<u32>,
+    /// Lanes whose driver is not called: somebody else commands the robot.
+    pub(crate) suspended: u32,
+    /// Lanes whose contacts are written down one by one.
+    pub(crate) watched: u32,
+    /// The contacts of those, at every tick they last.
+    pub(crate) met: Vec<ContactEvent>,
     /// Obstacles that lanes could touch before the next coupling.
     pub(crate) near: Vec<(u8, u32)>,
     /// How far from its place at the last coupling a robot and its outline can get, m.
@@ -238,6 +244,25 @@ impl Chunk {
         }
     }
 
+    /// Gives an order to a driver of a robot; an error says why it cannot be followed.
+    pub(crate) fn order(
+        &mut self,
+        (lane, driver): (usize, usize),
+        order: &Order<'_>,
+        around: &Surroundings<'_>,
+    ) -> Result<(), String> {
+        let slot = &self.cohort.blueprint.drivers[driver];
+        let (mut outcome, now) = (Ok(()), self.lanes.now);
+        let mut control = self.lanes.control(&self.cohort, driver, 0, 0, around);
+        let panic = attempt(|| outcome = slot.driver.order(&mut control, lane, order));
+        if let Some(panic) = panic {
+            let what = format!("{} {:?} {panic}", slot.name, slot.kind);
+            self.isolate(lane, now, what.clone());
+            return Err(what);
+        }
+        outcome
+    }
+
     /// Counts a contact of a robot.
     pub(crate) fn note_contact(&mut self, lane: usize, time: SimTime, with: Other) {
         self.lanes.note_contact(&self.cohort, lane, time, with);
@@ -277,6 +302,9 @@ impl Lanes {
             wind_streams: [0; LANES],
             slots: layout.drivers.iter().map(|columns| vec![u32::MAX; columns.wires.len() * LANES]).collect(),
             listened: vec![0; sensors],
+            suspended: 0,
+            watched: 0,
+            met: Vec::new(),
             near: Vec::new(),
             reach_m: 0.0,
             pushed: false,
@@ -345,6 +373,8 @@ impl Lanes {
             self.int[touched][lane] = Other::NOBODY;
         }
         self.isolated &= !(1 << lane);
+        self.suspended &= !(1 << lane);
+        self.watched &= !(1 << lane);
         body::set_vec3(&mut self.real, body::POSITION, lane, start.pose.position_m);
         body::set_orientation(&mut self.real, lane, start.pose.orientation);
         body::set_vec3(&mut self.real, body::VELOCITY, lane, start.velocity_mps);
@@ -367,6 +397,8 @@ impl Lanes {
             self.real[layout.joints.positions() + joint][lane] = frame.servo.start;
             self.real[layout.joints.commands() + joint][lane] = frame.servo.start;
         }
+        let light = blueprint.light.iter().flat_map(Light::values);
+        self.real[layout.light.0..].iter_mut().zip(light).for_each(|(column, value)| column[lane] = value);
         blueprint.motion.start(&mut self.real[..layout.motion_end], lane);
         lane
     }
@@ -423,10 +455,14 @@ impl Lanes {
         if lane != last {
             move_bit(&mut self.isolated);
             move_bit(&mut self.pressed);
+            move_bit(&mut self.suspended);
+            move_bit(&mut self.watched);
             self.listened.iter_mut().for_each(move_bit);
         } else {
             self.isolated &= !(1 << last);
             self.pressed &= !(1 << last);
+            self.suspended &= !(1 << last);
+            self.watched &= !(1 << last);
             self.listened.iter_mut().for_each(|bits| *bits &= !(1 << last));
         }
         moved
@@ -438,6 +474,8 @@ impl Lanes {
             self.decide(cohort, around);
             self.advance(cohort, around);
             self.meet_obstacles(cohort, around.environment);
+            // before others meet them: how far robots can get in a tick is what coupling counts on
+            self.hold_to_bounds(cohort);
         }
         self.now = self.tick.next;
         self.decided = false;
@@ -447,15 +485,20 @@ impl Lanes {
     /// Holds those who touched something to their bounds; feel.
     fn end_tick(&mut self, cohort: &Cohort, around: &Surroundings<'_>) {
         if self.len > 0 {
-            let bounds = (cohort.blueprint.motion.speed_max_mps(), cohort.blueprint.rate.period_s());
-            for lane in (0..self.len).filter(|lane| self.touched & (1 << lane) != 0) {
-                slow_down(&mut self.real, &self.before, lane, bounds);
-            }
-            self.touched = 0;
+            self.hold_to_bounds(cohort);
             self.promote(cohort, self.now);
             self.feel(cohort, around);
         }
         self.robot_ticks += self.len as u64;
+    }
+
+    /// Holds those who touched something to their speed bound.
+    fn hold_to_bounds(&mut self, cohort: &Cohort) {
+        let bounds = (cohort.blueprint.motion.speed_max_mps(), cohort.blueprint.rate.period_s());
+        for lane in (0..self.len).filter(|lane| self.touched & (1 << lane) != 0) {
+            slow_down(&mut self.real, &self.before, lane, bounds);
+        }
+        self.touched = 0;
     }
 
     /// Calls the drivers that are due at the start of the tick, once.
@@ -476,7 +519,8 @@ impl Lanes {
         for index in 0..cohort.blueprint.drivers.len() {
             let slot = &cohort.blueprint.drivers[index];
             let Some(call) = self.drivers[index].take_due(slot.rate, now) else { continue };
-            let mut due = ((1_u32 << self.len) - 1) & !self.isolated;
+            let let_go = if self.suspended != 0 && slot.name == DRIVER { self.suspended } else { 0 };
+            let mut due = ((1_u32 << self.len) - 1) & !self.isolated & !let_go;
             while due != 0 {
                 let mut control = self.control(cohort, index, due, call, around);
                 let outcome = attempt(|| slot.driver.control(&mut control));
@@ -596,8 +640,11 @@ impl Lanes {
     /// Counts a contact if it is a new one: the robot touched nothing for two ticks.
     fn note_contact(&mut self, cohort: &Cohort, lane: usize, time: SimTime, with: Other) {
         self.touches += 1;
+        if self.watched & (1 << lane) != 0 {
+            self.met.push(ContactEvent { time, robot: self.robots[lane], with });
+        }
         let last = &mut self.int[integers::LAST_CONTACT][lane];
-        let pause = 2 * cohort.blueprint.rate.period().ns() as i64 + 1;
+        let pause = cohort.contact_pause().ns() as i64;
         let now = time.ns() as i64;
         let begins = *last < 0 || now - *last > pause;
         *last = now;

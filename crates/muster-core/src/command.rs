@@ -4,6 +4,7 @@
 use crate::component::Pose;
 use crate::contact::Bond;
 use crate::model::{Cohort, Placement};
+use crate::service::{Datum, Service};
 use crate::time::SimTime;
 use std::sync::Arc;
 
@@ -88,5 +89,23 @@ pub enum Action {
         robot: String,
         /// What it is made of from now on.
         cohort: Arc<Cohort>,
+    },
+    /// Asks a robot for a service.
+    Call {
+        /// The robot.
+        robot: String,
+        /// Which service.
+        service: &'static Service,
+        /// With what.
+        arguments: Vec<Datum>,
+        /// True if the caller gets an [`Answer`](crate::service::Answer), by link and sequence; else a call that fails
+        /// is a command refused.
+        reply: bool,
+    },
+    /// Gives up a call of the same link that has not been answered: the robot stops, the answer is that the call was
+    /// preempted.
+    Cancel {
+        /// The call's number on the link.
+        sequence: u64,
     },
 }

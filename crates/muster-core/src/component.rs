@@ -12,6 +12,7 @@ use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
 use crate::model::Environment;
 use crate::node::{Node, Problems};
+use crate::service::Service;
 use crate::simd::Simd;
 use crate::snapshot::Snapshot;
 use crate::spec::Field;
@@ -51,6 +52,8 @@ pub struct Registry {
     pub modifiers: &'static [Kind<dyn Modifier>],
     /// How the air moves.
     pub winds: &'static [Kind<dyn Wind>],
+    /// What can be asked of robots.
+    pub services: &'static [Service],
 }
 
 /// Moves robots: the only component that may change poses.
@@ -153,12 +156,12 @@ impl<'a> Tick<'a> {
 /// Commands robots: writes setpoints or inputs from what sensors say.
 pub trait Driver: Send + Sync {
     /// The driver's memory in real columns.
-    fn state(&self) -> &'static [Quantity] {
+    fn state(&self) -> &[Quantity] {
         &[]
     }
 
     /// The driver's memory in integer columns.
-    fn integers(&self) -> &'static [Quantity] {
+    fn integers(&self) -> &[Quantity] {
         &[]
     }
 
@@ -189,6 +192,37 @@ pub trait Driver: Send + Sync {
 
     /// Commands every lane of [`Control::next_lane`].
     fn control(&self, control: &mut Control<'_>);
+
+    /// The orders it follows while it runs, such as `goto`.
+    fn orders(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Takes an order for one robot; an error says what was found and what was expected. Only orders of
+    /// [`Driver::orders`] come.
+    fn order(&self, control: &mut Control<'_>, lane: usize, order: &Order<'_>) -> Result<(), String> {
+        _ = (control, lane);
+        Err(format!("found order {:?}, expected none", order.name))
+    }
+}
+
+/// What a driver is asked to do while it runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Order<'a> {
+    /// What.
+    pub name: &'a str,
+    /// With what numbers; what was left out is not a number.
+    pub numbers: &'a [f64],
+}
+
+/// Orders that have the same meaning for every driver that follows them.
+pub mod orders {
+    /// Hold the robot where it is, until [`RESUME`].
+    pub const STOP: &str = "stop";
+    /// Go on.
+    pub const RESUME: &str = "resume";
+    /// Somebody else commands the robot from now on, until [`RESUME`] or a new goal.
+    pub const YIELD: &str = "yield";
 }
 
 /// A sensor a driver wants to read.

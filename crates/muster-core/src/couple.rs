@@ -330,6 +330,24 @@ impl Coupling {
         }
     }
 
+    /// The end of the first tick in which a robot whose contacts are watched could touch something.
+    pub(crate) fn next_watched(&self, chunks: &[Option<Box<Chunk>>]) -> SimTime {
+        let chunk = |number: u32| chunks[number as usize].as_deref();
+        let next = |number: u32| chunk(number).map_or(SimTime::NEVER, |chunk| chunk.tick.next);
+        let watched = |number: u32, lane: u8| chunk(number).is_some_and(|chunk| chunk.watched & (1 << lane) != 0);
+        let of_group = |group: &Group| {
+            let member = |spot: (u32, u8)| watched(group.members[spot.0 as usize], spot.1);
+            if group.pairs.iter().any(|pair| member(pair.first) || member(pair.second)) {
+                return group.members.iter().map(|&number| next(number)).min().unwrap_or(SimTime::NEVER);
+            }
+            let near = |&&number: &&u32| {
+                chunk(number).is_some_and(|chunk| chunk.near.iter().any(|(lane, _)| watched(number, *lane)))
+            };
+            group.members.iter().filter(near).map(|&number| next(number)).min().unwrap_or(SimTime::NEVER)
+        };
+        self.groups[..self.used].iter().map(of_group).min().unwrap_or(SimTime::NEVER)
+    }
+
     /// How many pairs could touch.
     pub(crate) fn pairs(&self) -> usize {
         self.pairs.len()

@@ -1,7 +1,7 @@
 //! The state hash: 128 bits over everything that must be equal when two runs are equal, robot by robot in the order of
 //! their identities. Covers columns (motion, drivers, sensors, modifiers, queues), contacts, visible samples on the board,
-//! properties added at run time, and time. Not covered: results in flight, storage slots, wall clock, counters of
-//! drops.
+//! properties added at run time, what events remember, and time. Not covered: results in flight, storage slots, wall
+//! clock, counters of drops.
 
 use crate::contact::Other;
 use crate::roster::Robot;
@@ -36,6 +36,7 @@ impl State {
             hasher.update(&key.to_le_bytes());
             hasher.update(&hash.to_le_bytes());
         }
+        self.events.iter().for_each(|memory| memory.hash(realm, self.time, &mut hasher));
         hasher.digest128()
     }
 
@@ -51,6 +52,9 @@ impl State {
             let lane = robot.lane as usize;
             chunk.real.iter().for_each(|column| hasher.update(&column[lane].to_bits().to_le_bytes()));
             chunk.int.iter().for_each(|column| hasher.update(&column[lane].to_le_bytes()));
+            if chunk.suspended & (1 << lane) != 0 {
+                hasher.update(b"suspended");
+            }
         }
         hasher.update(&self.contacts_hash(robot).to_le_bytes());
         for slot in robot.posted() {

@@ -3,6 +3,7 @@
 
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
 use crate::contact::{Bond, Mobility, Part};
+use crate::event::Event;
 use crate::joints::{Frame, JointColumns, jointed, reach_m};
 use crate::lanes::{LANES, Quantity, body};
 use crate::obstacles::Obstacles;
@@ -183,6 +184,8 @@ pub struct Blueprint {
     pub frames: Vec<Frame>,
     /// What touches others; nothing, if empty.
     pub parts: Vec<Part>,
+    /// Its lamp.
+    pub light: Option<Light>,
     /// Text that is equal exactly for robots that may share a cohort.
     pub key: String,
 }
@@ -207,6 +210,32 @@ pub enum Bank {
     Real,
     /// Integers.
     Integer,
+}
+
+/// The role of the driver that decides what a robot does, as against `controller`.
+pub const DRIVER: &str = "driver";
+
+/// A lamp on a robot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Light {
+    /// Whether it is on at the start.
+    pub on: bool,
+    /// Luminous intensity when it is on, cd.
+    pub intensity_cd: f64,
+    /// Red, green and blue, each from 0 to 1.
+    pub colour: [f64; 3],
+}
+
+impl Light {
+    /// What a robot with a light has beside other robots.
+    const QUANTITIES: &[Quantity] =
+        &[Quantity::one("light"), Quantity::one("light_intensity_cd"), Quantity::many("light_colour", 3)];
+
+    /// These, at the start.
+    pub(crate) fn values(&self) -> [f64; 5] {
+        let [red, green, blue] = self.colour;
+        [f64::from(u8::from(self.on)), self.intensity_cd, red, green, blue]
+    }
 }
 
 /// Columns of a driver.
@@ -268,6 +297,7 @@ pub struct Layout {
     /// Integer column of whom a robot touched last, if a sensor wants to know.
     pub(crate) touched: Option<usize>,
     pub(crate) wind: (usize, usize),
+    pub(crate) light: (usize, usize),
     pub(crate) drivers_first: usize,
     pub(crate) sensors_first: usize,
     pub(crate) sensors_first_integer: usize,
@@ -326,6 +356,7 @@ impl Layout {
         let joints = joint_columns(&mut columns, &blueprint.frames);
         let motion_end = columns.reals;
         let wind = columns.real("gust.", wind.state());
+        let light = columns.real("", if blueprint.light.is_some() { Light::QUANTITIES } else { &[] });
         let drivers_first = columns.reals;
         let mut drivers: Vec<DriverColumns> = Vec::new();
         for slot in &blueprint.drivers {
@@ -350,6 +381,7 @@ impl Layout {
             joints,
             touched,
             wind,
+            light,
             drivers_first,
             sensors_first,
             sensors_first_integer,
@@ -483,6 +515,11 @@ pub struct Cohort {
 }
 
 impl Cohort {
+    /// A robot that touched nothing for so long touches anew.
+    pub(crate) fn contact_pause(&self) -> SimTime {
+        SimTime::from_ns(2 * self.blueprint.rate.period().ns() + 1)
+    }
+
     /// A cohort of robots of this blueprint in a given wind.
     pub fn new(blueprint: Blueprint, wind: &dyn Wind) -> Arc<Self> {
         let layout = Layout::new(&blueprint, wind);
@@ -536,6 +573,8 @@ pub struct Model {
     pub logic_after_physics: bool,
     /// Pairs of variables that are one: `robot.variable` each.
     pub shared: Vec<(String, String)>,
+    /// What happens when.
+    pub events: Vec<Event>,
 }
 
 impl Model {
@@ -562,6 +601,7 @@ impl Model {
             window: first.window,
             logic_after_physics: first.logic_after_physics,
             shared: first.shared.clone(),
+            events: first.events.clone(),
         })
     }
 

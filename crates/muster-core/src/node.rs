@@ -240,6 +240,16 @@ impl Problems {
     }
 }
 
+/// True if `name` matches a pattern in which `*` stands for any text.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, tail)) => name
+            .strip_prefix(head)
+            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(tail, &rest[at..]))),
+    }
+}
+
 /// The valid name nearest to `name`, if one is near enough to be meant (at most a third of its letters differ, or only
 /// the unit at its end is missing).
 pub fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -276,6 +286,19 @@ fn edits(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_star_matches_any_text() {
+        for (pattern, name, expected) in [
+            ("scout*", "scout12", true),
+            ("*", "", true),
+            ("s*t*2", "scout12", true),
+            ("scout", "scout1", false),
+            ("a*", "b", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
 
     #[test]
     fn nearest_name_is_the_one_with_fewest_edits_and_none_when_far() {

@@ -96,6 +96,15 @@ pub enum Slot {
     Computed,
 }
 
+/// Where a number is, found once and read often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A column of a robot, by roster number.
+    Column(u32, Bank, usize),
+    /// Wherever its path leads.
+    Path,
+}
+
 /// A path split into robot, property and perhaps one index.
 struct Split<'a> {
     robot: &'a str,
@@ -232,6 +241,30 @@ impl Realm<'_> {
     /// One number of a property; the first if it has several.
     pub fn number(&self, path: &str) -> Option<f64> {
         self.property(path).ok()?.first().copied()
+    }
+
+    /// Where the number behind a name is.
+    pub(crate) fn source(&self, path: &str) -> Source {
+        let resolved = self.resolve(path);
+        let split = split(&resolved);
+        let shown = split.as_ref().and_then(|split| self.show(split.robot, split.property));
+        let at = split.and_then(|split| split.index).unwrap_or(0);
+        match shown {
+            Some(Shown { slot: Slot::Column(robot, bank, first), values, .. }) if at < values.len() => {
+                Source::Column(robot, bank, first + at)
+            }
+            _ => Source::Path,
+        }
+    }
+
+    /// The number at a source.
+    pub(crate) fn read(&self, path: &str, source: &Source) -> Option<f64> {
+        let Source::Column(robot, bank, column) = *source else { return self.number(path) };
+        let (chunk, lane) = self.world.state().place_of(robot)?;
+        Some(match bank {
+            Bank::Real => chunk.real[column][lane],
+            Bank::Integer => chunk.int[column][lane] as f64,
+        })
     }
 
     /// What stands behind a name.

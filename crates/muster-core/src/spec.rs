@@ -339,6 +339,14 @@ pub fn check_keys(
     true
 }
 
+/// A field's name without the mark of a name that is a word of the language: `r#do` is written `do`.
+pub const fn plain(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
+}
+
 /// The path of a key below a path.
 pub fn below(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
@@ -394,7 +402,7 @@ macro_rules! spec {
 
         impl $crate::spec::Spec for $name {
             const FIELDS: &'static [$crate::spec::Field] = &[$($crate::spec::Field {
-                name: stringify!($field),
+                name: $crate::spec::plain(stringify!($field)),
                 doc: concat!($($field_doc),*),
                 schema: || <$type as $crate::spec::Parameter>::schema(
                     $crate::spec!(@limits $($min, $max)?).0, $crate::spec!(@limits $($min, $max)?).1),
@@ -411,7 +419,7 @@ macro_rules! spec {
                     return None;
                 }
                 // all fields are read before any is missed, so that every problem is found
-                $(let $field: Option<$type> = $crate::spec::read_field(node, path, stringify!($field),
+                $(let $field: Option<$type> = $crate::spec::read_field(node, path, $crate::spec::plain(stringify!($field)),
                     ($crate::spec!(@default $($default)?), $crate::spec!(@limits $($min, $max)?)), problems);)*
                 Some(Self { $($field: $field?,)* })
             }

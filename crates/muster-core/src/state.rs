@@ -7,12 +7,14 @@ use crate::command::Command;
 use crate::component::{Pose, Sense};
 use crate::contact::Other;
 use crate::contact::bond::{Bond, Tie};
+use crate::event::Memory;
 use crate::lanes::{LANES, body};
 use crate::look::LookJob;
 use crate::model::{Bank, Cohort, Model, Placement};
 use crate::random;
 pub use crate::roster::Robot;
 use crate::roster::Roster;
+use crate::service::Pending;
 use crate::time::SimTime;
 use glam::DVec3;
 use std::sync::Arc;
@@ -29,6 +31,10 @@ pub struct State {
     pub(crate) under_way: Vec<LookJob>,
     /// Commands that wait for their time, ordered.
     pub(crate) commands: Vec<Command>,
+    /// Calls that have not been answered.
+    pub(crate) calls: Vec<Pending>,
+    /// What is known of every event.
+    pub(crate) events: Vec<Memory>,
     pub(crate) robot_ticks: u64,
     pub(crate) windows: u64,
     /// Robots in a chunk at most; a scheduling choice.
@@ -86,6 +92,8 @@ impl State {
             board: Board::default(),
             under_way: Vec::new(),
             commands: Vec::new(),
+            calls: Vec::new(),
+            events: Vec::new(),
             robot_ticks: 0,
             windows: 0,
             lanes_used: lanes_used.clamp(1, LANES),
@@ -290,6 +298,7 @@ impl State {
                 }
             })
             .collect();
+        let suspended = old.suspended & (1 << lane) != 0;
         let robot = self.roster.get(number)?.clone();
         self.part_from(number);
         let moved = self.chunk_mut(robot.chunk)?.remove(lane);
@@ -300,7 +309,9 @@ impl State {
         let chunk = self.chunk_with_room(cohort);
         let key = random::combine(self.roster.realm_of(&robot).seed, robot.key);
         let start = Start { pose: robot.home, velocity_mps: DVec3::ZERO, wind_mps: DVec3::ZERO };
-        let lane = self.chunk_mut(chunk)?.add(number, key, &start);
+        let chunk_now = self.chunk_mut(chunk)?;
+        let lane = chunk_now.add(number, key, &start);
+        chunk_now.suspended |= u32::from(suspended) << lane;
         self.repost(number, &robot, cohort, key);
         let robot = self.roster.robots[number as usize].as_mut()?;
         (robot.cohort, robot.chunk, robot.lane) = (Arc::clone(cohort), chunk, lane as u8);

@@ -1,20 +1,26 @@
 //! The world: a model, a state, and the walk of a window. It owns no thread and no clock; it is handed both.
 
+mod calls;
 mod commands;
+mod events;
 mod index;
 mod realm;
 
 pub use realm::Realm;
 
+use events::Lookout;
+
 use crate::chunk::{ContactEvent, Fault, Spoken, Surroundings, attempt};
 use crate::command::Command;
 use crate::component::{Pose, Sample};
 use crate::couple::{Coupling, Solids};
+use crate::event::{Active, Firing};
 use crate::exec::{Background, Clock, Executor};
 use crate::lanes::{LANES, body};
 use crate::look::{self, LookItem, LookJob};
 use crate::model::{Environment, Model, robot_key};
 use crate::random;
+use crate::service::Answer;
 use crate::simd::Simd;
 use crate::snapshot::{Frozen, Seen, Snapshot};
 use crate::state::{PlaceError, Robot, State};
@@ -151,6 +157,13 @@ pub struct World {
     faults: Vec<Fault>,
     contacts: Vec<ContactEvent>,
     refused: Vec<String>,
+    answers: Vec<Answer>,
+    lookout: Lookout,
+    /// Events that happened, whether somebody could see them, and room to look for more.
+    fired: Vec<Firing>,
+    fired_shown: bool,
+    met: Vec<ContactEvent>,
+    active: Vec<Active>,
     stale: bool,
     live_ns: f64,
     generation: u64,
@@ -182,11 +195,18 @@ impl World {
             faults: Vec::new(),
             contacts: Vec::new(),
             refused: Vec::new(),
+            answers: Vec::new(),
+            lookout: Lookout::default(),
+            fired: Vec::new(),
+            fired_shown: false,
+            met: Vec::new(),
+            active: Vec::new(),
             stale: true,
             live_ns: 0.0,
             generation: 0,
             model: Arc::clone(&model),
         };
+        world.forget_events();
         let numbers = model
             .robots
             .iter()
@@ -209,14 +229,15 @@ impl World {
     /// or writes, but not past `until`. Cannot fail: what misbehaves is isolated and reported.
     pub fn walk_window<E: Executor>(&mut self, until: SimTime, machine: &mut Machine<'_, E>) -> Window {
         let mut watch = Watch::new(machine.clock);
-        self.take_commands();
+        self.settle();
+        self.fired_shown = true;
         watch.lap();
         let end = self.boundary(until);
         if end == self.state.time {
             // paused: commands take effect, nothing lives
             return Window { end, phases_ns: watch.laps_ns };
         }
-        self.couple(end, machine.executor);
+        let end = self.couple(end, machine.executor);
         watch.lap();
         let live_ns = self.live(end, machine.executor, &mut watch);
         let frozen = self.freeze(end);
@@ -232,9 +253,13 @@ impl World {
         Window { end, phases_ns: watch.laps_ns }
     }
 
-    /// Applies every command whose time has come, as the next window would do first.
+    /// Applies every command whose time has come, and lets events happen, as the next window would do first.
     pub fn settle(&mut self) {
+        if std::mem::take(&mut self.fired_shown) {
+            self.fired.clear();
+        }
         self.take_commands();
+        self.react();
     }
 
     fn take_commands(&mut self) {
@@ -242,7 +267,7 @@ impl World {
         self.contacts.clear();
         while self.state.commands.first().is_some_and(|command| command.time <= self.state.time) {
             let command = self.state.commands.remove(0);
-            self.apply(command.action);
+            self.apply(command);
         }
         if self.stale {
             self.reindex();
@@ -257,14 +282,19 @@ impl World {
         let looks = self.looks.iter().map(|look| look.ticker.next);
         let posts = self.publics.iter().map(|public| self.post_time(public));
         let visible = self.state.under_way.iter().map(|job| job.visible_at);
-        let events = command.into_iter().chain(looks).chain(posts).chain(visible);
-        events.filter(|&time| time > now).fold(lattice.min(until.max(now)), SimTime::min)
+        let times = command.into_iter().chain([self.next_event()]).chain(looks).chain(posts).chain(visible);
+        times.filter(|&time| time > now).fold(lattice.min(until.max(now)), SimTime::min)
     }
 
-    /// Finds out who could touch whom before `end`.
-    fn couple<E: Executor>(&mut self, end: SimTime, executor: &E) {
+    /// Finds out who could touch whom before `end`. Returns where the window ends: no later than the first tick at which
+    /// a contact could begin that is an event.
+    fn couple<E: Executor>(&mut self, end: SimTime, executor: &E) -> SimTime {
         let solids = Solids { environment: &self.environment, one_island: self.options.one_island };
         self.coupling.renew(&mut self.state, end, &solids, executor);
+        match self.lookout.watches_ticks() {
+            true => end.min(self.coupling.next_watched(&self.state.chunks)),
+            false => end,
+        }
     }
 
     /// Lets every robot live until `end`.
@@ -531,6 +561,8 @@ impl World {
             self.contacts.append(&mut chunk.contacts);
             self.faults.append(&mut chunk.faults);
         }
+        self.note_contacts();
+        self.answer_calls();
         for &(robot, sensor, slot) in &self.listeners {
             let entry = &self.state.board.entries[slot as usize];
             if let Some(stamp) = entry.stamp.filter(|_| entry.alive && entry.fresh_at(self.state.time)) {
@@ -605,6 +637,8 @@ impl World {
         self.heard.clear();
         self.contacts.clear();
         self.faults.clear();
+        self.fired.clear();
+        self.answers.clear();
         self.reindex();
     }
 

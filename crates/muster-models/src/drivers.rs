@@ -51,7 +51,9 @@ pub mod status {
     pub const ARRIVED: i64 = 1;
     /// Told to stop.
     pub const STOPPED: i64 = 2;
+    /// Put aside: somebody else commands the robot.
+    pub const PREEMPTED: i64 = 3;
 
     /// Their names.
-    pub const NAMES: [&str; 3] = ["transit", "arrived", "stopped"];
+    pub const NAMES: [&str; 4] = ["transit", "arrived", "stopped", "preempted"];
 }

@@ -1,12 +1,13 @@
 //! The built-in components: how robots move, who drives them, what they measure, what happens to their measurements and
-//! how the air moves. One file for each kind and one table for each sort; they use nothing that components of others
-//! could not use as well.
+//! how the air moves; and what can be asked of robots. One file for each kind and one table for each sort; they use nothing
+//! that components of others could not use as well.
 #![forbid(unsafe_code)]
 
 pub mod drivers;
 pub mod modifiers;
 pub mod motions;
 pub mod sensors;
+pub mod services;
 pub mod winds;
 
 use muster_core::component::Registry;
@@ -18,4 +19,5 @@ pub const REGISTRY: Registry = Registry {
     sensors: sensors::SENSORS,
     modifiers: modifiers::MODIFIERS,
     winds: winds::WINDS,
+    services: services::SERVICES,
 };

@@ -1,6 +1,7 @@
 //! From a tree of text to a model: reads the typed blocks, makes blueprints and places robots. Nothing is left to fail
 //! at run time: subscriptions, inputs, rates and frames are checked here, where their lines are known.
 
+use crate::events::read_events;
 use crate::files::Files;
 use crate::layout;
 use crate::merge::merge;
@@ -18,6 +19,7 @@ use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
 use muster_core::math;
 use muster_core::model::{Calm, Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement, Water, Wave};
+pub use muster_core::node::matches;
 use muster_core::node::{Node, Place, Problem, Problems, Value};
 use muster_core::obstacles::Obstacles;
 use muster_core::random;
@@ -141,6 +143,8 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
     let expect = whole.expect.iter().cloned().enumerate().map(|(at, expect)| (expect, place_of(&node, "expect", at)));
     let expect: Vec<(ExpectText, Place)> = expect.collect();
     check_expect(&expect, whole, complete.then_some(&robots), &mut problems);
+    let scene = Scene { node: &node, text: whole, robots: complete.then_some(&robots), environment: &environment };
+    let events = read_events(&scene, registry.services, &mut problems);
     if problems.any_error() {
         return Err(problems.list().to_vec());
     }
@@ -162,6 +166,7 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
         window: SimTime::from_s(text.run.window_ms * 1e-3),
         logic_after_physics: text.run.order == Order::Ssx,
         shared: text.share.iter().map(|[a, b]| (a.clone(), b.clone())).chain(attached).collect(),
+        events,
     };
     Ok(Scenario {
         about: text.about,
@@ -171,6 +176,15 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
         warnings: problems.list().to_vec(),
         cohorts,
     })
+}
+
+/// A scenario that is being read.
+pub(crate) struct Scene<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) text: &'a ScenarioText,
+    /// Its robots, if all could be made.
+    pub(crate) robots: Option<&'a Vec<Placement>>,
+    pub(crate) environment: &'a Environment,
 }
 
 /// The scenario with those blocks that have no problem of their own.
@@ -809,7 +823,7 @@ fn check_expect(
 }
 
 /// A property that is judged exists, as far as it belongs to a robot of the scenario under its own name.
-fn check_property(
+pub(crate) fn check_property(
     property: &str,
     (place, path): (Place, &str),
     whole: &ScenarioText,
@@ -835,32 +849,9 @@ fn check_property(
     }
 }
 
-/// True if `name` matches a pattern in which `*` stands for any text.
-pub fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((head, tail)) => name
-            .strip_prefix(head)
-            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(tail, &rest[at..]))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_star_matches_any_text() {
-        for (pattern, name, expected) in [
-            ("scout*", "scout12", true),
-            ("*", "", true),
-            ("s*t*2", "scout12", true),
-            ("scout", "scout1", false),
-            ("a*", "b", false),
-        ] {
-            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
-        }
-    }
 
     #[test]
     fn a_value_laid_over_replaces_or_adds() {

@@ -5,6 +5,7 @@
 //! [`files::Library`].
 
 pub mod build;
+mod events;
 pub mod files;
 pub mod layout;
 pub mod merge;

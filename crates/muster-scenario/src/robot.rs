@@ -7,7 +7,7 @@ use muster_core::contact::{Groups, Mobility, Part, Surface};
 use muster_core::joints::{Frame, Joint, Servo, frame_motions};
 use muster_core::lanes::Quantity;
 use muster_core::math;
-use muster_core::model::{Blueprint, Cohort, DriverSlot, ModifierSlot, Placement, SensorSlot};
+use muster_core::model::{Blueprint, Cohort, DriverSlot, Light, ModifierSlot, Placement, SensorSlot};
 use muster_core::node::{Node, Place, Problems, nearest};
 use muster_core::shape::{Shape, Solid};
 use muster_core::spec::{Spec, below};
@@ -175,6 +175,11 @@ impl RobotBuilder {
             sensors: sensors.into_iter().collect::<Option<_>>()?,
             frames,
             parts,
+            light: text.light.as_ref().map(|light| Light {
+                on: light.on,
+                intensity_cd: light.intensity_cd,
+                colour: light.colour,
+            }),
             key,
         };
         self.check(&blueprint, place, reading).then_some(blueprint)

@@ -297,6 +297,8 @@ spec! {
         states_hz: f64 = 0.0, in 0.0..=1000;
         /// Wall-clock time after which the run is given up.
         timeout_s: Option<f64>, in 0.0..=1e9;
+        /// How often events look at zones and conditions; windows end there.
+        events_hz: f64 = 50.0, in 0.001..=1000000;
     }
 }
 
@@ -475,6 +477,18 @@ outlined! {
 }
 
 spec! {
+    /// A lamp on a robot. Its properties are `light` (1 on, 0 off), `light_intensity_cd` and `light_colour`.
+    pub struct LightText {
+        /// Whether it is on at the start.
+        on: bool = true;
+        /// Luminous intensity when it is on; a bulb of 1250 lm that shines all around has 100 cd.
+        intensity_cd: f64 = 100.0, in 0.0..=1e9;
+        /// Red, green and blue.
+        colour: [f64; 3] = [1.0; 3], in 0.0..=1.0;
+    }
+}
+
+spec! {
     /// What a robot with mass is attached to from the start.
     pub struct HeldText {
         /// The robot that holds it.
@@ -523,6 +537,8 @@ spec! {
         groups: Vec<String> = Vec::new();
         /// Collision groups it meets; all if none is named.
         meets: Vec<String> = Vec::new();
+        /// Its lamp; `{}` for one that is on.
+        light: Option<LightText>;
         /// Overrides for single robots of a count, by name or number.
         overrides: Node;
     }
@@ -596,6 +612,50 @@ spec! {
     }
 }
 
+/// One text or several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Texts(pub Vec<String>);
+
+impl Parameter for Texts {
+    fn schema(min: f64, max: f64) -> Schema {
+        Schema::Either(vec![Schema::Text, <Vec<String> as Parameter>::schema(min, max)])
+    }
+
+    fn read(node: &Node, path: &str, limits: (f64, f64), problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            muster_core::node::Value::Text(text) => Some(Self(vec![text.clone()])),
+            muster_core::node::Value::List(_) => <Vec<String>>::read(node, path, limits, problems).map(Self),
+            _ => {
+                problems.error(node.place, path, node.found(), Self::schema(limits.0, limits.1).type_name());
+                None
+            }
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.show()
+    }
+}
+
+spec! {
+    /// Something that may happen, and what is done then.
+    pub struct EventText {
+        /// What must happen: `contact(ROBOTS)`, `contact(ROBOTS, WHOM)`, `enter(ROBOTS, ZONES)`, `leave(ROBOTS, ZONES)`,
+        /// `at(2 s)`, `every(500 ms)`, or an expression that becomes true.
+        on: String;
+        /// What is done, one or several: `ROBOTS.SERVICE`, `ROBOTS.SERVICE(ARGUMENTS)`, `ROBOTS.PROPERTY = VALUES`.
+        r#do: Texts;
+        /// For an expression: the robots it is looked at for, each by itself as `{who}`.
+        who: Option<String>;
+        /// It happens once only.
+        once: bool = false;
+        /// How much later it is done.
+        after_s: f64 = 0.0, in 0.0..=1e9;
+        /// How often it is looked for; `run.events_hz` if not written, contacts at the tick they begin.
+        rate_hz: Option<f64>, in 0.000001..=1000000;
+    }
+}
+
 spec! {
     /// A scenario file.
     pub struct ScenarioText {
@@ -613,6 +673,8 @@ spec! {
         compounds: Named<CompoundText> = Named::default();
         /// Pairs of properties that are one: the first name means the second's variable.
         share: Vec<[String; 2]> = Vec::new();
+        /// What happens when.
+        events: Vec<EventText> = Vec::new();
         /// What the run is judged by.
         expect: Vec<ExpectText> = Vec::new();
     }

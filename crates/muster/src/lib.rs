@@ -43,5 +43,6 @@ pub mod sink;
 pub use muster_core::command::Action;
 pub use muster_core::component::Pose;
 pub use muster_core::lanes::setpoint;
+pub use muster_core::service::{Datum, Outcome};
 pub use muster_core::time::SimTime;
 pub use simulation::{LoadError, Setup, Simulation};

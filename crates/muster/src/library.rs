@@ -21,6 +21,7 @@ files![
     "robots/fixed_wing.yaml",
     "robots/human.yaml",
     "robots/humanoid.yaml",
+    "robots/lamp.yaml",
     "robots/lift.yaml",
     "robots/neobotix.yaml",
     "robots/offroad.yaml",

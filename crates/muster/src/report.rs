@@ -100,6 +100,31 @@ pub struct SensorRate {
     pub achieved_hz: f64,
 }
 
+/// An event of the scenario that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Happened {
+    /// Which event, counted from 0.
+    pub event: u32,
+    /// When.
+    pub time: SimTime,
+    /// What the scenario waits for.
+    pub on: String,
+    /// The robot to which it happened.
+    pub who: Option<String>,
+    /// Whom or what it touched, or the zone.
+    pub other: Option<String>,
+    /// What was done.
+    pub deeds: Vec<String>,
+}
+
+impl std::fmt::Display for Happened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let named: Vec<&str> = [&self.who, &self.other].into_iter().flatten().map(String::as_str).collect();
+        let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+        write!(f, "event {} at {:.6} s{named}: {}", self.on, self.time.s(), self.deeds.join("; "))
+    }
+}
+
 /// The report of a run.
 #[derive(Clone)]
 pub struct Report {
@@ -133,6 +158,10 @@ pub struct Report {
     pub first_contacts: Vec<String>,
     /// Robots isolated: name, time and reason.
     pub faults: Vec<String>,
+    /// How often each event of the scenario happened.
+    pub event_counts: Vec<u64>,
+    /// The first that happened, of all events.
+    pub events: Vec<Happened>,
     /// Commands refused.
     pub refusals: Vec<String>,
     /// Expectations: how many, and which failed.
@@ -209,6 +238,11 @@ impl Report {
                         "achieved_hz": rounded(rate.achieved_hz) })
             })
             .collect();
+        let event = |each: &Happened| {
+            json!({ "event": each.event, "time_s": (each.time.s() * 1e9).round() / 1e9, "on": each.on, "who": each.who,
+                    "other": each.other, "do": each.deeds })
+        };
+        let events: Vec<Value> = self.events.iter().map(event).collect();
         let machine = muster_exec::machine();
         json!({
             "sim_time_s": (self.sim_time_s * 1e9).round() / 1e9,
@@ -231,6 +265,8 @@ impl Report {
             "contacts": self.contacts,
             "first_contacts": self.first_contacts,
             "faults": self.faults,
+            "events": events,
+            "event_counts": self.event_counts,
             "refused_commands": self.refusals,
             "expected": self.expected,
             "unjudged": self.unjudged,

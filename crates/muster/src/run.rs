@@ -2,10 +2,11 @@
 
 use crate::judge::Judge;
 use crate::pace::Pacer;
-use crate::report::{Meter, Report, sensor_rates};
+use crate::report::{Happened, Meter, Report, sensor_rates};
 use crate::simulation::Simulation;
 use muster_core::ContactEvent;
 use muster_core::contact::Other;
+use muster_core::event::Firing;
 use muster_core::exec::Clock;
 use muster_core::time::SimTime;
 use muster_core::world::{Realm, World};
@@ -86,6 +87,8 @@ pub enum Event {
     Refused(String),
     /// Something expected did not happen.
     Failed(String),
+    /// An event of the scenario happened; of one that happens often only the first times are told, but all are counted.
+    Happened(String),
 }
 
 /// Who watches a run.
@@ -168,6 +171,23 @@ pub(crate) fn told(world: &World, event: &ContactEvent) -> String {
     format!("{} touched {other} at {:.6} s", name(event.robot), event.time.s())
 }
 
+/// The report tells this many events, the log the first times each of them happens.
+const EVENTS_TOLD: usize = 1000;
+const EVENT_LOGGED: u64 = 10;
+
+/// An event in words.
+fn happened(world: &World, firing: &Firing) -> Happened {
+    let event = &world.model().events[firing.event as usize];
+    Happened {
+        event: firing.event,
+        time: firing.time,
+        on: event.on.clone(),
+        who: firing.who.clone(),
+        other: firing.other.clone(),
+        deeds: event.deeds.iter().map(|deed| firing.fill(&deed.to_string()).into_owned()).collect(),
+    }
+}
+
 /// What is known of a run in one realm.
 struct Account {
     judge: Judge,
@@ -175,6 +195,9 @@ struct Account {
     first_contacts: Vec<String>,
     faults: Vec<String>,
     told_failures: usize,
+    /// How often each event happened, and the first of all.
+    event_counts: Vec<u64>,
+    events: Vec<Happened>,
 }
 
 impl Account {
@@ -185,6 +208,28 @@ impl Account {
             first_contacts: Vec::new(),
             faults: Vec::new(),
             told_failures: 0,
+            event_counts: vec![0; sim.scenario().model.events.len()],
+            events: Vec::new(),
+        }
+    }
+
+    /// Counts events, and tells the first times of each.
+    fn note_events(&mut self, realm: u32, world: &World, watcher: &mut dyn Watcher) {
+        for firing in world.events().iter().filter(|firing| firing.realm == realm) {
+            let count = &mut self.event_counts[firing.event as usize];
+            *count += 1;
+            let (logged, told) = (*count <= EVENT_LOGGED, self.events.len() < EVENTS_TOLD);
+            if !logged && !told {
+                continue;
+            }
+            let happened = happened(world, firing);
+            if logged {
+                let silence = if *count == EVENT_LOGGED { " (not told again)" } else { "" };
+                watcher.event(Event::Happened(format!("{happened}{silence}")));
+            }
+            if told {
+                self.events.push(happened);
+            }
         }
     }
 
@@ -293,6 +338,7 @@ impl Runner {
     /// Judges the window and collects what misbehaved.
     fn note(&mut self, sim: &mut Simulation, watcher: &mut dyn Watcher) {
         for (realm, account) in (0..).zip(&mut self.accounts) {
+            account.note_events(realm, sim.world(), watcher);
             account.note(sim.world().realm(realm));
             account.tell_failures(watcher);
         }
@@ -359,6 +405,8 @@ impl Runner {
             contacts: account.contacts,
             first_contacts: account.first_contacts,
             faults: account.faults,
+            event_counts: account.event_counts,
+            events: account.events,
             refusals: self.refusals.clone(),
             expected: account.judge.len(),
             unjudged: account.judge.unjudged(sim.world().time()),

@@ -7,6 +7,7 @@ use muster_core::exec::{Background, Executor, Inline, Serial};
 use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
 use muster_core::node::{Node, Problem, Value};
+use muster_core::service::{self, Datum, Outcome};
 use muster_core::state::State;
 use muster_core::time::SimTime;
 use muster_core::world::{Machine, Options, Window, World};
@@ -192,6 +193,27 @@ impl Simulation {
         self.sequence += 1;
         let command = Command { time: self.world.time(), link: 0, sequence: self.sequence, action };
         self.world.post(command);
+    }
+
+    /// Asks a robot for a service by name; it begins with the next window. The answer comes with
+    /// [`Simulation::take_answers`], under the number returned. An error says that there is no such service, or what it
+    /// needs; whether the robot can do it is part of the answer.
+    pub fn call(&mut self, robot: &str, service: &str, arguments: &[Datum]) -> Result<u64, String> {
+        let service = service::find(REGISTRY.services, service)?;
+        service.check(arguments)?;
+        let (robot, arguments) = (robot.to_owned(), arguments.to_vec());
+        self.command(Action::Call { robot, service, arguments, reply: true });
+        Ok(self.sequence)
+    }
+
+    /// Gives up a call that has not been answered: the robot stops.
+    pub fn cancel(&mut self, call: u64) {
+        self.command(Action::Cancel { sequence: call });
+    }
+
+    /// Answers to calls since this was last asked: the number of each call, and how it ended.
+    pub fn take_answers(&mut self) -> Vec<(u64, Outcome)> {
+        self.world.take_answers().into_iter().map(|answer| (answer.sequence, answer.outcome)).collect()
     }
 
     /// Gives a live sensor other modifiers from the next window on: `yaml` is written as under `modifiers:`, an empty

@@ -366,6 +366,35 @@ fn inspect_gives_any_value_at_any_time() {
 
 // D16: every component tells its kind, class and properties
 #[test]
+fn list_shows_every_service_with_its_arguments() {
+    let items: Value = serde_json::from_str(&check(&["list", "services", "--json"], 0)).unwrap();
+    let items = items.as_array().unwrap();
+    assert_eq!(items.len(), muster_models::REGISTRY.services.len());
+    let goto = items.iter().find(|item| item["service"] == "goto").unwrap();
+    assert_eq!(goto["usage"], "goto(x_m, y_m, z_m = 0, tolerance_m = as it was, speed_mps = as it was)");
+    assert_eq!((&goto["takes_time"], &goto["parameters"][2]["default"]), (&Value::from(true), &Value::from(0.0)));
+    let text = check(&["list", "services"], 0);
+    assert!(text.contains("xy_omega") && text.contains("turn_radps = 0  Turn rate, to the left."), "{text}");
+}
+
+#[test]
+fn events_are_logged_and_reported() {
+    let scenario =
+        file("events.yaml", "{robots: [{name: r, kind: point}], events: [{on: at(0.5 s), do: 'r.v_omega(1, 0)'}]}");
+    let json = file("events.json", "");
+    let text = check(&["run", &scenario, "--for", "1s", "--report", &json], 0);
+    assert!(text.contains("event at(0.5 s) at 0.500000 s: r.v_omega(1, 0)\n"), "{text}");
+    let report = report(&json);
+    assert_eq!((&report["event_counts"][0], &report["events"][0]["time_s"]), (&Value::from(1), &Value::from(0.5)));
+    assert!(!check(&["run", &scenario, "--for", "1s", "--quiet"], 0).contains("event at"));
+    let text = check(
+        &["check", &file("wrong.yaml", "robots: [{name: r, kind: point}]\nevents:\n  - {on: at(1 s), do: r.stopp}\n")],
+        3,
+    );
+    assert!(text.contains("wrong.yaml:3") && text.contains("did you mean \"stop\"?"), "{text}");
+}
+
+#[test]
 fn list_shows_every_component_with_its_properties() {
     let items: Value = serde_json::from_str(&check(&["list", "components", "--json"], 0)).unwrap();
     let items = items.as_array().unwrap();

@@ -1,22 +1,28 @@
 //! What commands do to a world. A command that cannot be obeyed is refused with a reason and changes nothing.
 
 use super::World;
-use crate::command::Action;
+use super::calls::Call;
+use crate::command::{Action, Command};
 use crate::component::Pose;
 use crate::contact::{Bond, Mobility};
-use crate::lanes::{body, setpoint};
+use crate::lanes::setpoint;
 use crate::model::{Cohort, Placement, robot_key};
+use crate::service::Part;
 use crate::state::PlaceError;
 use std::sync::Arc;
 
 impl World {
-    pub(super) fn apply(&mut self, action: Action) {
-        let outcome = match action {
+    pub(super) fn apply(&mut self, command: Command) {
+        if let Err(refusal) = self.obey(command) {
+            self.refused.push(refusal);
+        }
+    }
+
+    /// Does what a command says; an error says why that is refused.
+    pub(super) fn obey(&mut self, Command { link, sequence, action, .. }: Command) -> Result<(), String> {
+        match action {
             Action::Setpoint { robot, mode, values } => self.set_setpoint(&robot, mode, values),
-            Action::Set { path, values } => {
-                self.coupling.invalidate();
-                self.set_property(&path, &values).map_err(|error| error.to_string())
-            }
+            Action::Set { path, values } => self.write_property(&path, &values),
             Action::AddProperty { path, values } => {
                 self.add_property(&path, &values).map_err(|error| error.to_string())
             }
@@ -26,13 +32,17 @@ impl World {
             Action::Attach { robot, to, bond } => self.attach(&robot, &to, bond),
             Action::Detach { robot } => self.detach(&robot),
             Action::Retool { robot, cohort } => self.retool(&robot, &cohort),
-        };
-        if let Err(refusal) = outcome {
-            self.refused.push(refusal);
+            Action::Call { robot, service, arguments, reply } => {
+                self.call(Call { robot, service, arguments, reply }, (link, sequence))
+            }
+            Action::Cancel { sequence } => {
+                self.cancel((link, sequence));
+                Ok(())
+            }
         }
     }
 
-    fn number_of(&self, robot: &str) -> Result<u32, String> {
+    pub(super) fn number_of(&self, robot: &str) -> Result<u32, String> {
         let roster = &self.state.roster;
         let (realm, name) = roster.locate(robot);
         let members = roster.realms.get(realm as usize);
@@ -54,23 +64,18 @@ impl World {
                 setpoint::NAMES.iter().enumerate().map(|(at, name)| format!("{at} {name}")).collect();
             return Err(format!("found setpoint mode {mode} for {robot:?}, expected one of {}", names.join(", ")));
         }
-        if let Some((chunk, lane)) = self.state.place_of_mut(number) {
-            chunk.real[body::SETPOINT_MODE][lane] = mode;
-            for (offset, value) in values.into_iter().enumerate() {
-                chunk.real[body::SETPOINT + offset][lane] = value;
-            }
-        }
+        self.write_setpoint(number, mode, values);
+        self.preempt(number, Part::Motion);
         Ok(())
     }
 
     fn teleport(&mut self, robot: &str, pose: Pose) -> Result<(), String> {
         let number = self.number_of(robot)?;
-        self.state.teleport(number, pose);
-        self.coupling.invalidate();
+        self.put(number, pose);
         Ok(())
     }
 
-    fn spawn(&mut self, placement: &Placement) -> Result<(), PlaceError> {
+    pub(super) fn spawn(&mut self, placement: &Placement) -> Result<(), PlaceError> {
         let spawned = self.state.roster.realms.get(placement.realm as usize).map_or(0, |realm| realm.spawned) + 1;
         let number = self.state.add(placement, robot_key(&placement.name, spawned), &self.model)?;
         self.state.roster.realms[placement.realm as usize].spawned = spawned;
@@ -88,21 +93,32 @@ impl World {
 
     fn delete(&mut self, robot: &str) -> Result<(), String> {
         let number = self.number_of(robot)?;
-        self.state.remove(number);
-        self.stale = true;
+        self.remove(number);
         Ok(())
     }
 
-    pub(super) fn attach(&mut self, robot: &str, to: &str, bond: Bond) -> Result<(), String> {
+    fn attach(&mut self, robot: &str, to: &str, bond: Bond) -> Result<(), String> {
         let (number, holder) = (self.number_of(robot)?, self.number_of(to)?);
-        let realm = |number: u32| self.state.roster.get(number).map(|robot| robot.realm);
-        let mobility =
-            |number: u32| self.state.roster.get(number).map(|robot| robot.cohort.blueprint.motion.mobility());
-        if number == holder || realm(number) != realm(holder) {
-            return Err(format!("found {robot:?} attached to {to:?}, expected another robot of the same world"));
+        self.tie(number, holder, bond)
+    }
+
+    /// Attaches a robot to another of its realm, by name.
+    pub(crate) fn attach_to(&mut self, number: u32, to: &str, bond: Bond) -> Result<(), String> {
+        let realm = self.state.roster.get(number).map_or(0, |robot| robot.realm);
+        let holder = self.state.roster.find_in(realm, to).map(|(holder, _)| holder);
+        self.tie(number, holder.ok_or_else(|| format!("found no robot {to:?}, expected one to be attached to"))?, bond)
+    }
+
+    fn tie(&mut self, number: u32, holder: u32, bond: Bond) -> Result<(), String> {
+        let (Some(robot), Some(other)) = (self.state.roster.get(number), self.state.roster.get(holder)) else {
+            return Err("the robot is gone".to_owned());
+        };
+        let (name, to) = (&robot.name, &other.name);
+        if number == holder || robot.realm != other.realm {
+            return Err(format!("found {name:?} attached to {to:?}, expected another robot of the same world"));
         }
-        if mobility(number) != Some(Mobility::Dynamic) {
-            return Err(format!("found {robot:?}, which has no mass, expected a robot with mass to attach to {to:?}"));
+        if robot.cohort.blueprint.motion.mobility() != Mobility::Dynamic {
+            return Err(format!("found {name:?}, which has no mass, expected a robot with mass to attach to {to:?}"));
         }
         self.state.attach(number, holder, bond);
         self.coupling.invalidate();
@@ -119,11 +135,16 @@ impl World {
     }
 
     fn detach(&mut self, robot: &str) -> Result<(), String> {
-        let number = self.number_of(robot)?;
+        self.let_go(self.number_of(robot)?)
+    }
+
+    /// Lets go of a robot that is attached.
+    pub(crate) fn let_go(&mut self, number: u32) -> Result<(), String> {
         self.coupling.invalidate();
+        let name = self.state.roster.get(number).map_or_else(String::new, |robot| robot.name.clone());
         match self.state.detach(number) {
             true => Ok(()),
-            false => Err(format!("found {robot:?} free, expected a robot that is attached")),
+            false => Err(format!("found {name:?} free, expected a robot that is attached")),
         }
     }
 

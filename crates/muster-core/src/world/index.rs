@@ -39,6 +39,7 @@ impl World {
         self.wire_all();
         self.find_publics(now);
         self.prick_ears();
+        self.look_out();
     }
 
     /// Derives who is heard; forgets those who are gone.

@@ -9,7 +9,7 @@
 use super::pilot::{By, Leg, Pilot};
 use super::status;
 use glam::DVec3;
-use muster_core::component::{Control, Driver, Kind, Pose, Subscription};
+use muster_core::component::{Control, Driver, Kind, Order, Pose, Subscription, orders};
 use muster_core::lanes::{Column, Quantity, setpoint};
 use muster_core::spec;
 use muster_core::spec::Spec;
@@ -42,7 +42,7 @@ spec! {
 /// The row of this driver in the table.
 pub const KIND: Kind<dyn Driver> = Kind {
     name: "goto",
-    doc: "Goes to a place, told in the scenario or while it runs (status: transit, arrived, stopped).",
+    doc: "Goes to a place, told in the scenario or while it runs (status: transit, arrived, stopped, preempted).",
     fields: GotoSpec::FIELDS,
     build: |node, path, also, problems| {
         Some(Arc::new(Goto { spec: <GotoSpec as Spec>::read(node, path, also, problems)? }))
@@ -126,6 +126,24 @@ impl Driver for Goto {
             let carrot = pilot.head_for(control, lane, here, leg, carrot);
             set3(control.state, CARROT, lane, carrot);
         }
+    }
+
+    fn orders(&self) -> &'static [&'static str] {
+        &["goto", orders::STOP, orders::RESUME, orders::YIELD]
+    }
+
+    fn order(&self, control: &mut Control<'_>, lane: usize, order: &Order<'_>) -> Result<(), String> {
+        if let ("goto", [x, y, z, tolerance_m, speed_mps]) = (order.name, order.numbers) {
+            let destination = DVec3::new(*x, *y, *z);
+            set3(control.state, DESTINATION, lane, destination);
+            set3(control.state, KNOWN, lane, destination);
+            for (column, value) in [(TOLERANCE, *tolerance_m), (SPEED, *speed_mps)] {
+                control.state[column][lane] = if value.is_finite() { value } else { control.state[column][lane] };
+            }
+        }
+        let pilot = self.pilot(control, lane);
+        pilot.obey(control, lane, order.name, (STATUS, CARROT));
+        Ok(())
     }
 }
 

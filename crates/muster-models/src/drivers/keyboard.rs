@@ -1,6 +1,6 @@
 //! Keyboard: drives a robot by keys that are held down, as somebody at a keyboard would. Keys go down and up at the
-//! times of a script, or whenever the property `driver.pressed` is set (the sum of the numbers of the keys: 1 up, 2
-//! down, 4 left, 8 right, 16 a, 32 d, 64 page_up, 128 page_down, 256 space).
+//! times of a script, by the services `press` and `release`, or whenever the property `driver.pressed` is set (the sum of
+//! the numbers of the keys: 1 up, 2 down, 4 left, 8 right, 16 a, 32 d, 64 page_up, 128 page_down, 256 space).
 //!
 //! | keys | what |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! Speeds grow at an acceleration while a key is down and decay when it is up; two opposite keys are none. Commands are
 //! velocity setpoints, so keys drive every robot whose motion or controller follows these.
 
-use muster_core::component::{Control, Driver, Kind, Pose};
+use muster_core::component::{Control, Driver, Kind, Order, Pose};
 use muster_core::lanes::{Quantity, setpoint};
 use muster_core::math;
 use muster_core::spec::Spec;
@@ -82,7 +82,7 @@ spec! {
 /// The row of this driver in the table.
 pub const KIND: Kind<dyn Driver> = Kind {
     name: "keyboard",
-    doc: "Drives by keys that are held down, by a script or by the property `driver.pressed`.",
+    doc: "Drives by keys that are held down, by a script, by services or by the property `driver.pressed`.",
     fields: KeyboardSpec::FIELDS,
     build: |node, path, also, problems| {
         let mut spec = <KeyboardSpec as Spec>::read(node, path, also, problems)?;
@@ -148,6 +148,17 @@ impl Driver for Keyboard {
             }
             control.command(lane, setpoint::VELOCITY, command);
         }
+    }
+
+    fn orders(&self) -> &'static [&'static str] {
+        &["press", "release"]
+    }
+
+    fn order(&self, control: &mut Control<'_>, lane: usize, order: &Order<'_>) -> Result<(), String> {
+        let bit = order.numbers.first().map_or(0, |&bit| bit as i64);
+        let pressed = &mut control.integers[PRESSED][lane];
+        *pressed = if order.name == "press" { *pressed | bit } else { *pressed & !bit };
+        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! How a robot is steered to a place: what the drivers that know where to go have in common.
 
+use super::status;
 use glam::DVec3;
 use muster_core::choice;
-use muster_core::component::{Control, Pose};
+use muster_core::component::{Control, Pose, orders};
 use muster_core::lanes::setpoint;
 use muster_core::math;
 
@@ -69,6 +70,30 @@ impl Pilot {
                 control.command(lane, setpoint::COURSE, [course, altitude, self.speed_mps, 0.0]);
             }
         }
+    }
+
+    /// Does what an order says of the status, in the integer column `status`, and of the position the robot was told
+    /// last, in the columns from `carrot` on. Any order that stops nothing begins a way where the robot is.
+    pub(super) fn obey(&self, control: &mut Control<'_>, lane: usize, order: &str, (status, carrot): (usize, usize)) {
+        let reading = control.reading(0, lane);
+        let (sampled, position_m, orientation) = (reading.stamp.is_some(), reading.vec3(0), reading.quat(3));
+        let now = control.integers[status][lane];
+        control.integers[status][lane] = match order {
+            orders::YIELD => status::PREEMPTED,
+            orders::STOP => status::STOPPED,
+            orders::RESUME if now == status::ARRIVED => status::ARRIVED,
+            _ => status::TRANSIT,
+        };
+        if order == orders::YIELD {
+            return;
+        }
+        if order != orders::STOP && sampled {
+            let columns = control.state[carrot..].iter_mut().zip(position_m.to_array());
+            columns.for_each(|(column, value)| column[lane] = value);
+        }
+        let told = DVec3::from_array(std::array::from_fn(|axis| control.state[carrot + axis][lane]));
+        let here = Pose { position_m: if sampled { position_m } else { told }, orientation };
+        self.hold(control, lane, here, told);
     }
 
     /// Commands a robot to go on towards a place. `carrot` is the position it was told last, or where its way to this

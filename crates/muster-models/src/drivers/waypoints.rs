@@ -1,12 +1,12 @@
 //! Waypoints: goes from place to place and says when it has arrived. It reads a pose sensor (`pose`, any sensor whose
 //! sample begins with position and orientation) and commands velocity, course or position setpoints, so it drives
-//! every robot whose motion or controller follows setpoints. For a place that is told while it runs see
-//! [`goto`](super::goto).
+//! every robot whose motion or controller follows setpoints. With `room` for other places, the service `waypoints`
+//! gives it a route of its own while it runs; for a single place that is told while it runs see [`goto`](super::goto).
 
 use super::pilot::{Leg, Pilot};
 use super::status;
 use glam::DVec3;
-use muster_core::component::{Control, Driver, Kind, Pose, Reading, Subscription};
+use muster_core::component::{Control, Driver, Kind, Order, Pose, Reading, Subscription, orders};
 use muster_core::lanes::Quantity;
 use muster_core::spec;
 use muster_core::spec::Spec;
@@ -35,6 +35,8 @@ spec! {
         lookahead_m: f64 = 1.0, in 0.001..=100000;
         /// By pursuit: radius of the tightest turn asked for.
         turn_radius_m: f64 = 0.0, in 0.0..=100000;
+        /// So many places can be told while it runs, by the service `waypoints`.
+        room: usize = 0, in 0..=64;
         /// Name of the sensor that gives the pose.
         pose: String = "truth".to_owned();
     }
@@ -43,7 +45,7 @@ spec! {
 /// The row of this driver in the table.
 pub const KIND: Kind<dyn Driver> = Kind {
     name: "waypoints",
-    doc: "Goes from place to place and says when it has arrived (status: transit, arrived, stopped).",
+    doc: "Goes from place to place and says when it has arrived (status: transit, arrived, stopped, preempted).",
     fields: WaypointsSpec::FIELDS,
     build: |node, path, also, problems| {
         let spec = <WaypointsSpec as Spec>::read(node, path, also, problems)?;
@@ -55,26 +57,32 @@ pub const KIND: Kind<dyn Driver> = Kind {
                 return None;
             }
         }
-        Some(Arc::new(Waypoints { spec }))
+        Some(Arc::new(Waypoints::new(spec)))
     },
 };
 
 struct Waypoints {
     spec: WaypointsSpec,
+    reals: Vec<Quantity>,
+    integers: Vec<Quantity>,
 }
 
 const HOME: usize = 0;
 const CARROT: usize = 3;
+/// The places that were told, if there is room for any.
+const ROUTE: usize = 6;
 const STATUS: usize = 0;
 const NEXT: usize = 1;
+/// How many places were told; 0 for those of the scenario.
+const TOLD: usize = 2;
 
 impl Driver for Waypoints {
-    fn state(&self) -> &'static [Quantity] {
-        const { &[Quantity::many("home_m", 3), Quantity::many("carrot_m", 3)] }
+    fn state(&self) -> &[Quantity] {
+        &self.reals
     }
 
-    fn integers(&self) -> &'static [Quantity] {
-        const { &[Quantity::one("status"), Quantity::one("next")] }
+    fn integers(&self) -> &[Quantity] {
+        &self.integers
     }
 
     fn subscriptions(&self) -> Vec<Subscription> {
@@ -103,7 +111,7 @@ impl Driver for Waypoints {
                 pilot.hold(control, lane, here, carrot);
                 continue;
             }
-            let (target, flat) = self.target(control.integers[NEXT][lane] as usize, home, here.position_m);
+            let (target, flat) = self.target(control, lane, home, here.position_m);
             let mut way = target - here.position_m;
             if flat || self.spec.by == By::Course {
                 way.z = 0.0;
@@ -121,6 +129,27 @@ impl Driver for Waypoints {
             }
         }
     }
+
+    fn orders(&self) -> &'static [&'static str] {
+        const ORDERS: &[&str] = &[orders::STOP, orders::RESUME, orders::YIELD, "waypoints"];
+        if self.spec.room > 0 { ORDERS } else { &ORDERS[..3] }
+    }
+
+    fn order(&self, control: &mut Control<'_>, lane: usize, order: &Order<'_>) -> Result<(), String> {
+        if order.name == "waypoints" {
+            let (places, room) = (order.numbers.len() / 3, self.spec.room);
+            if places > room {
+                return Err(format!("found {places} places, expected at most {room} (`room` of the driver)"));
+            }
+            for (column, value) in control.state[ROUTE..].iter_mut().zip(order.numbers) {
+                column[lane] = *value;
+            }
+            control.integers[TOLD][lane] = places as i64;
+            control.integers[NEXT][lane] = 0;
+        }
+        self.pilot().obey(control, lane, order.name, (STATUS, CARROT));
+        Ok(())
+    }
 }
 
 fn pose_of(reading: &Reading<'_>) -> Pose {
@@ -132,8 +161,43 @@ fn column3(columns: &[muster_core::lanes::Column], first: usize, lane: usize) ->
 }
 
 impl Waypoints {
-    /// The place with a number, and whether its height does not matter.
-    fn target(&self, number: usize, home: DVec3, here: DVec3) -> (DVec3, bool) {
+    fn new(spec: WaypointsSpec) -> Self {
+        let mut reals = vec![Quantity::many("home_m", 3), Quantity::many("carrot_m", 3)];
+        let mut integers = vec![Quantity::one("status"), Quantity::one("next")];
+        if spec.room > 0 {
+            reals.push(Quantity::many("route_m", 3 * spec.room));
+            integers.push(Quantity::one("route_places"));
+        }
+        Self { spec, reals, integers }
+    }
+
+    /// How many places were told.
+    fn told(&self, control: &Control<'_>, lane: usize) -> i64 {
+        control.integers.get(TOLD).map_or(0, |told| told[lane])
+    }
+
+    /// How many places there are.
+    fn places(&self, control: &Control<'_>, lane: usize) -> i64 {
+        match self.told(control, lane) {
+            0 => self.spec.points_m.len() as i64,
+            told => told,
+        }
+    }
+
+    /// The next place, and whether its height does not matter.
+    fn target(&self, control: &Control<'_>, lane: usize, home: DVec3, here: DVec3) -> (DVec3, bool) {
+        let number = control.integers[NEXT][lane].max(0) as usize;
+        match self.told(control, lane).min(self.spec.room as i64) {
+            0 => self.written(number, home, here),
+            told => {
+                let at = ROUTE + 3 * number.min(told as usize - 1);
+                (column3(control.state, at, lane), self.pilot().flat())
+            }
+        }
+    }
+
+    /// The place of the scenario with a number, and whether its height does not matter.
+    fn written(&self, number: usize, home: DVec3, here: DVec3) -> (DVec3, bool) {
         let Some(point) = self.spec.points_m.get(number.min(self.spec.points_m.len().saturating_sub(1))) else {
             return (home, false);
         };
@@ -165,16 +229,21 @@ impl Waypoints {
     /// The way to the next place.
     fn leg(&self, control: &Control<'_>, lane: usize, home: DVec3, here: DVec3) -> Leg {
         let next = control.integers[NEXT][lane];
-        let (target, _) = self.target(next as usize, home, here);
-        let last = next + 1 >= self.spec.points_m.len() as i64 && !self.spec.loop_forever;
+        let (target, _) = self.target(control, lane, home, here);
+        let last = next + 1 >= self.places(control, lane) && !self.loops(control, lane);
         Leg { target, last, arrived: control.integers[STATUS][lane] == status::ARRIVED }
+    }
+
+    /// Whether it starts again after the last place.
+    fn loops(&self, control: &Control<'_>, lane: usize) -> bool {
+        self.spec.loop_forever && self.told(control, lane) == 0
     }
 
     fn reached(&self, control: &mut Control<'_>, lane: usize) {
         let next = control.integers[NEXT][lane] + 1;
-        if next < self.spec.points_m.len() as i64 {
+        if next < self.places(control, lane) {
             control.integers[NEXT][lane] = next;
-        } else if self.spec.loop_forever {
+        } else if self.loops(control, lane) {
             control.integers[NEXT][lane] = 0;
         } else {
             control.integers[STATUS][lane] = status::ARRIVED;

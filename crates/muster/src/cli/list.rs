@@ -4,13 +4,14 @@ use super::OK;
 use muster::library;
 use muster_core::component::Kind;
 use muster_core::node::Node;
+use muster_core::service::{Form, Parameter, Service};
 use muster_core::spec::Field;
 use muster_models::REGISTRY;
 use serde_json::{Value, json};
 
 /// What can be listed.
-pub(crate) const FAMILIES: [&str; 9] =
-    ["components", "demos", "drivers", "modifiers", "motions", "robots", "sensors", "winds", "worlds"];
+pub(crate) const FAMILIES: [&str; 10] =
+    ["components", "demos", "drivers", "modifiers", "motions", "robots", "sensors", "services", "winds", "worlds"];
 
 /// One thing that can be used.
 struct Item {
@@ -18,6 +19,7 @@ struct Item {
     name: String,
     doc: String,
     fields: &'static [Field],
+    service: Option<&'static Service>,
 }
 
 /// Lists a family, or everything.
@@ -42,6 +44,7 @@ pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
         say!("  {:<16} {}", item.name, item.doc);
         if what.is_some_and(|what| what != "components") {
             print_fields(item.fields);
+            item.service.into_iter().for_each(print_service);
         }
     }
     OK
@@ -54,6 +57,13 @@ fn print_fields(fields: &[Field]) {
     }
 }
 
+fn print_service(service: &Service) {
+    say!("    {}", service.usage());
+    for parameter in service.parameters {
+        say!("    {parameter}  {}", parameter.doc);
+    }
+}
+
 fn items() -> Vec<Item> {
     let mut items = Vec::new();
     let library_item = |family, name: &str| {
@@ -61,7 +71,7 @@ fn items() -> Vec<Item> {
         let node = text.and_then(|(_, text)| muster_scenario::yaml::parse(text, 0).ok()).unwrap_or_default();
         let about = node.get("about").and_then(Node::text).unwrap_or_default();
         let words: Vec<&str> = about.split_whitespace().collect();
-        Item { family, name: name.to_owned(), doc: words.join(" "), fields: &[] }
+        Item { family, name: name.to_owned(), doc: words.join(" "), fields: &[], service: None }
     };
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
     items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));
@@ -69,16 +79,42 @@ fn items() -> Vec<Item> {
     items.extend(REGISTRY.motions.iter().map(|kind| item("motions", kind)));
     items.extend(library::names("robots").map(|name| library_item("robots", name)));
     items.extend(REGISTRY.sensors.iter().map(|kind| item("sensors", kind)));
+    items.extend(REGISTRY.services.iter().map(|service| Item {
+        family: "services",
+        name: service.name.to_owned(),
+        doc: service.doc.to_owned(),
+        fields: &[],
+        service: Some(service),
+    }));
     items.extend(REGISTRY.winds.iter().map(|kind| item("winds", kind)));
     items.extend(library::names("worlds").map(|name| library_item("worlds", name)));
     items
 }
 
 fn item<T: ?Sized>(family: &'static str, kind: &Kind<T>) -> Item {
-    Item { family, name: kind.name.to_owned(), doc: kind.doc.to_owned(), fields: kind.fields }
+    Item { family, name: kind.name.to_owned(), doc: kind.doc.to_owned(), fields: kind.fields, service: None }
+}
+
+/// A service as links see it: how it is called, and whether the answer comes at once.
+fn service_json(service: &Service) -> Value {
+    let parameter = |parameter: &Parameter| {
+        let (form, default) = match parameter.form {
+            Form::Word => ("word", Value::Null),
+            Form::Number => ("number", Value::Null),
+            Form::NumberOr(value) => ("number", json!(value)),
+            Form::NumberOrKept => ("number", json!("kept")),
+        };
+        json!({ "name": parameter.name, "type": form, "default": default, "doc": parameter.doc })
+    };
+    let parameters: Vec<Value> = service.parameters.iter().map(parameter).collect();
+    json!({ "service": service.name, "usage": service.usage(), "doc": service.doc, "parameters": parameters,
+            "repeated": service.repeated, "takes_time": service.done.is_some() })
 }
 
 fn item_json(item: &Item) -> Value {
+    if let Some(service) = item.service {
+        return service_json(service);
+    }
     let properties: Vec<Value> = item
         .fields
         .iter()

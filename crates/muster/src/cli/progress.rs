@@ -75,6 +75,8 @@ impl Watcher for People {
             Event::Fault(text) => format!("error: {text}"),
             Event::Refused(text) => format!("warning: command refused: {text}"),
             Event::Failed(text) => format!("error: {text}"),
+            Event::Happened(_) if self.quiet => return,
+            Event::Happened(text) => text,
         };
         self.say(&text);
     }
@@ -93,6 +95,10 @@ pub(crate) fn summary(report: &Report) {
     row("window", format!("p50 {}, p99 {}, max {}", micros(p50), micros(p99), micros(windows.max_us())));
     row("late windows", format!("{} (worst {})", report.late.count, micros(report.late.worst_ns as f64 / 1e3)));
     row("contacts", grouped(report.contacts));
+    let happened: u64 = report.event_counts.iter().sum();
+    if happened > 0 {
+        row("events", grouped(happened));
+    }
     if !report.faults.is_empty() {
         row("isolated robots", report.faults.len().to_string());
     }

@@ -443,7 +443,10 @@ fn what_robots_offer_is_known_without_asking_them() {
         let services = muster_models::REGISTRY.services.iter();
         services.filter(|service| service.offered_by(cohort)).map(|service| service.name).collect()
     };
-    let (plain, driven) = (offered("kind: point"), offered("kind: lamp, driver: {kind: goto}"));
+    let (plain, driven) = (
+        offered("kind: point"),
+        offered("kind: lamp, driver: {kind: goto, rate_hz: 10}, sensors: {truth: {kind: truth, rate_hz: 10}}"),
+    );
     for (service, by_plain, by_driven) in [
         ("v_omega", true, true),
         ("goto", false, true),

@@ -235,6 +235,7 @@ impl Chunk {
         for list in [&mut self.lanes.found, &mut self.lanes.patches] {
             list.reserve(contacts.saturating_sub(list.len()));
         }
+        self.lanes.room.make_ready();
     }
 
     /// Takes a robot out of the simulation.

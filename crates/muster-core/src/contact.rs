@@ -1,6 +1,6 @@
 //! Contact: what robots and obstacles are to each other when they touch.
 //!
-//! Detection ([`patch`]) is apart from handling: [`solver`] for bodies with mass, displacement for robots that are moved
+//! Detection (`patch`) is apart from handling: `solver` for bodies with mass, displacement for robots that are moved
 //! by their algorithm alone. Static obstacles act on a robot within its own tick. A pair of robots is evaluated at the
 //! ticks of the faster one; a slower one gets what it gets at its next tick. What two robots do to each other depends on
 //! nothing but those they touch, directly or through others, so results do not depend on how robots were grouped.

@@ -7,7 +7,7 @@ use crate::contact::patch::MARGIN_M;
 use crate::contact::{Mobility, Other};
 use crate::exec::{Executor, Serial};
 use crate::grid::Grid;
-use crate::lanes::body;
+use crate::lanes::{LANES, body};
 use crate::model::Environment;
 use crate::state::State;
 use crate::time::SimTime;
@@ -269,7 +269,7 @@ impl Coupling {
             if self.group_of[root] == u32::MAX {
                 self.group_of[root] = self.used as u32;
                 if self.used == self.groups.len() {
-                    self.groups.push(Group::default());
+                    self.groups.push(Group { found: vec![Found::roomy()], ..Group::default() });
                 }
                 self.used += 1;
             }
@@ -406,7 +406,8 @@ fn near_obstacles<E: Executor>(state: &mut State, around: &Solids<'_>, executor:
         }
         chunk.near.sort_unstable();
         if heavy && !chunk.near.is_empty() {
-            let most = chunk.near.len() * parts;
+            // and for as many others
+            let most = chunk.near.len() * parts + LANES;
             chunk.make_room_for(most);
         }
     });
@@ -503,8 +504,11 @@ impl Group {
             self.close.extend(self.pairs.iter().filter(|pair| is_close(chunks, pair, CLOSE)));
         }
         let pairs = if often { &self.close } else { &self.pairs };
-        self.found.resize_with(pairs.len().div_ceil(PAIRS), Found::default);
-        executor.for_each_mut(&mut self.found, &|block, found: &mut Found| {
+        let blocks = pairs.len().div_ceil(PAIRS);
+        if self.found.len() < blocks {
+            self.found.resize_with(blocks, Found::roomy);
+        }
+        executor.for_each_mut(&mut self.found[..blocks], &|block, found: &mut Found| {
             found.clear();
             for pair in &pairs[block * PAIRS..pairs.len().min((block + 1) * PAIRS)] {
                 if [pair.first, pair.second].iter().any(|spot| chunks[spot.0 as usize].now == time) {
@@ -512,7 +516,7 @@ impl Group {
                 }
             }
         });
-        for found in &mut self.found {
+        for found in &mut self.found[..blocks] {
             for patch in found.patches.drain(..) {
                 self.chunks[patch.owner as usize].found.push(patch);
             }

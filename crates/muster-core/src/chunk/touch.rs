@@ -183,6 +183,16 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// With room for what a few robots do to each other.
+    pub(crate) fn roomy() -> Self {
+        Self {
+            patches: Vec::with_capacity(LANES),
+            nudges: Vec::with_capacity(LANES),
+            probe: Probe::roomy(),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.patches.clear();
         self.nudges.clear();
@@ -309,6 +319,16 @@ pub(crate) fn settle<C: DerefMut<Target = Chunk>>(chunks: &mut [C], environment:
 }
 
 impl Room {
+    /// Makes room for a contact of every robot of a chunk, once.
+    pub(super) fn make_ready(&mut self) {
+        if self.order.capacity() == 0 {
+            self.order.reserve(LANES);
+            self.owners.reserve(LANES + 1);
+            self.movers.reserve(1);
+            self.solver.make_ready(LANES);
+        }
+    }
+
     /// Solves the contacts of all robots with ticks of one length.
     fn settle_class<C: DerefMut<Target = Chunk>>(
         &mut self,

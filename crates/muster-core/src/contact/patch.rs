@@ -139,6 +139,13 @@ impl Clone for Probe {
 }
 
 impl Probe {
+    /// With room for any two parts.
+    pub(crate) fn roomy() -> Self {
+        let mut probe = Self { room: Vec::with_capacity(SPOTS), ..Self::default() };
+        probe.manifold.points.reserve(4 * SPOTS);
+        probe
+    }
+
     /// The deepest overlap of two parts.
     pub(crate) fn deepest(&mut self, first: &Placed<'_>, second: &Placed<'_>) -> Option<Touch> {
         let mut found = std::mem::take(&mut self.room);

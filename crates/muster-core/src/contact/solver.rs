@@ -294,6 +294,14 @@ impl Solver {
         self.grips.clear();
     }
 
+    /// Makes room for so many contacts.
+    pub(crate) fn make_ready(&mut self, contacts: usize) {
+        self.movers.reserve(contacts + 1);
+        self.motions.reserve(contacts + 1);
+        self.blocks.reserve(contacts);
+        self.rows.reserve(4 * contacts);
+    }
+
     /// Adds a body with its free motion.
     pub(crate) fn add_mover(&mut self, mover: Mover) -> u32 {
         self.movers.push(mover);

@@ -101,7 +101,7 @@ fn check(what: &str, sim: &mut Simulation, door: Option<&Door>, asynchronous: bo
     }
     sim.flush();
     // the queue of messages has room for 32, each with buffers that find their size; so have groups of robots that meet
-    let most = if asynchronous { 170 } else { 32 };
+    let most = if asynchronous { 170 } else { 48 };
     // far fewer than windows: a large fleet whose robots go on meeting for the first time
     let rare = total <= 32;
     assert!(rare || (quiet == 3 && total <= most), "{what}: {total} allocations, of late {quiet} quiet spans of 0.3 s");

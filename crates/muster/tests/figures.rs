@@ -539,3 +539,43 @@ fn legs_commanded_by_rate_are_where_legs_commanded_by_position_are() {
         assert!(foot.z > -0.32 - 1e-9, "{foot}");
     }
 }
+
+/// Humans who run into each other and a door that swings through them and a crate; all feel whom they touch.
+const CROWD: &str = "
+world: {obstacles: {post: {cylinder: {radius_m: 0.2, height_m: 2}, at: {xyz_m: [1, 1, 1]}}}}
+robots:
+  - {name: 'h{i}', kind: human, count: 6, layout: {grid: {rows: 2, spacing_m: 0.9, from_m: [0, 0, 0]}},
+     driver: {kind: random_walk, rate_hz: 20, speed_mps: 1}, sensors: {bump: {kind: collision, rate_hz: 40}}}
+  - {name: door, kind: door, at: {xyz_m: [1.5, 0, 0]}, sensors: {bump: {kind: collision}},
+     driver: {kind: joint_script, repeat_s: 3, moves: [{at_s: 0.5, joint: leaf, to_deg: 90}, {at_s: 2, joint: leaf, to_deg: -90}]}}
+  - {name: crate, motion: {kind: single_body, mass_kg: 9}, shape: {box_size_m: [0.3, 0.3, 0.3]}, at: {xyz_m: [2, 0.5, 0.2]},
+     sensors: {bump: {kind: collision}}}
+";
+
+#[test]
+fn what_figures_do_and_feel_is_the_same_on_any_threads_windows_chunks_islands_and_in_any_realm() {
+    let run = |setup: &Setup| {
+        let mut sim = Simulation::from_text(CROWD, setup).unwrap_or_else(|error| panic!("{error}"));
+        sim.run_for(5.013);
+        sim
+    };
+    let over = |text: &str| muster_scenario::build::Override::parse(text).unwrap();
+    let base = run(&Setup::default());
+    let touched: Vec<f64> = (0..6).map(|i| number(&base, &format!("h{i}.bump.contacts"))).collect();
+    assert!(touched.iter().filter(|&&contacts| contacts > 0.0).count() >= 3, "{touched:?}");
+    assert!(number(&base, "crate.bump.kind") >= 0.0);
+    let mut setups =
+        ["one thread", "windows of 7.3 ms", "two robots in a chunk", "one island"].map(|what| (what, Setup::default()));
+    setups[0].1.threads = Some(muster_scenario::text::Threads::Count(1));
+    setups[1].1.over = vec![over("run.window_ms=7.3")];
+    setups[2].1.options.lanes = 2;
+    setups[3].1.options.one_island = true;
+    for (what, setup) in &setups {
+        assert_eq!(run(setup).world().hash(), base.world().hash(), "{what}");
+    }
+    let joined = run(&Setup { seeds: vec![5, 1, 8], ..Setup::default() });
+    for (realm, seed) in [(0, 5), (1, 1), (2, 8)] {
+        let alone = run(&Setup { seeds: vec![seed], ..Setup::default() });
+        assert_eq!(joined.world().realm(realm).hash(), alone.world().hash(), "seed {seed}");
+    }
+}

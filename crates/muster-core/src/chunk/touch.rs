@@ -180,6 +180,8 @@ pub(crate) struct Found {
     pub(crate) nudges: Vec<Nudge>,
     probe: Probe,
     frames: [Vec<FrameMotion>; 2],
+    /// Where the parts of the second robot are.
+    poses: Vec<Pose>,
 }
 
 impl Found {
@@ -226,10 +228,13 @@ pub(crate) fn find_pair<C: std::ops::Deref<Target = Chunk>>(
             frames_of(&chunk.cohort, &chunk.real, lane, &mut found.frames[frames]);
         }
     }
+    let others = &other.cohort.blueprint.parts;
+    found.poses.clear();
+    found.poses.extend(others.iter().map(|part| place(&other.real, other_lane, part, &found.frames[1]).pose));
     for (number, part) in mine.cohort.blueprint.parts.iter().enumerate() {
         let placed = Placed { solid: &part.solid, pose: place(&mine.real, lane, part, &found.frames[0]).pose };
-        for (other_number, other_part) in other.cohort.blueprint.parts.iter().enumerate() {
-            let pose = place(&other.real, other_lane, other_part, &found.frames[1]).pose;
+        for (other_number, other_part) in others.iter().enumerate() {
+            let pose = found.poses[other_number];
             let reach_m = part.solid.radius_m() + other_part.solid.radius_m() + MARGIN_M;
             let near = (placed.pose.position_m - pose.position_m).length_squared() <= reach_m * reach_m;
             if !near || !part.groups.meet(other_part.groups) {

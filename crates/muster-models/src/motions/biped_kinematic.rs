@@ -127,14 +127,12 @@ impl BipedKinematic {
 
     /// How far the lowest point of a sole is above the ground, m.
     fn clearance_m(&self, foot: usize, pose: &Pose) -> f64 {
-        let spec = &self.spec.feet[foot];
-        let [length, width] = spec.sole_size_m;
-        let corners = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)];
-        let height = |(ahead, aside): (f64, f64)| {
-            let corner = DVec3::from(spec.sole_at_m) + 0.5 * DVec3::new(ahead * length, aside * width, 0.0);
-            (pose.position_m + pose.orientation * corner).z
-        };
-        corners.map(height).into_iter().fold(f64::INFINITY, math::min) - self.spec.ground_z_m
+        let FootSpec { sole_at_m, sole_size_m: [length, width], .. } = self.spec.feet[foot];
+        let middle = pose.position_m + pose.orientation * DVec3::from(sole_at_m);
+        let DQuat { x, y, z, w } = pose.orientation;
+        // how steep its length and its width are
+        let (along, across) = (2.0 * (x * z - w * y), 2.0 * (y * z + w * x));
+        middle.z - 0.5 * (along.abs() * length + across.abs() * width) - self.spec.ground_z_m
     }
 
     /// A foot put on the ground as it is.
@@ -162,13 +160,13 @@ impl BipedKinematic {
     fn step(&self, columns: &mut [Column], lane: usize, tick: &Tick<'_>) {
         let joints = tick.joints;
         let joint = |at: usize| (columns[joints.positions() + at][lane], columns[joints.rates() + at][lane]);
-        let feet = [0, 1].map(|foot| self.foot(foot, joint));
+        let feet = [self.foot(0, joint), self.foot(1, joint)];
         let mut stance = usize::from(columns[STANCE][lane] > 0.5);
         let mut anchor = pose_of(columns, FOOT, lane);
-        let (left, found) = (pose_of(columns, BASE, lane), pose_of(columns, body::POSITION, lane));
-        if left != found {
+        let (known, found) = (pose_of(columns, BASE, lane), pose_of(columns, body::POSITION, lane));
+        if known != found {
             // the foot goes where the base was pushed or put
-            let pushed = found.then(&carrier(&Pose::IDENTITY, &left).then(&anchor));
+            let pushed = found.then(&carrier(&Pose::IDENTITY, &known).then(&anchor));
             anchor = self.planted(stance, &pushed, &feet[stance].pose);
         }
         let mut base = carrier(&anchor, &feet[stance].pose);

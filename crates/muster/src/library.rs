@@ -1,4 +1,4 @@
-//! The library of robots and worlds, embedded in the binary so that it needs no installation. Adding a file to
+//! The library of robots, objects and worlds, embedded in the binary so that it needs no installation. Adding a file to
 //! `library/` is adding a row here.
 
 macro_rules! files {
@@ -10,13 +10,33 @@ macro_rules! files {
 
 files![
     "demos/fleet.yaml",
+    "objects/bed.yaml",
+    "objects/chair.yaml",
+    "objects/conifer.yaml",
+    "objects/container.yaml",
+    "objects/crane.yaml",
+    "objects/house.yaml",
+    "objects/lamp.yaml",
+    "objects/lighthouse.yaml",
+    "objects/person.yaml",
+    "objects/shelf.yaml",
+    "objects/ship.yaml",
+    "objects/sofa.yaml",
+    "objects/street_lamp.yaml",
+    "objects/table.yaml",
+    "objects/tree.yaml",
+    "objects/victim.yaml",
     "robots/atrv.yaml",
+    "robots/ball.yaml",
+    "robots/barrel.yaml",
     "robots/boat.yaml",
     "robots/car.yaml",
+    "robots/crate_box.yaml",
     "robots/differential.yaml",
     "robots/fixed_wing.yaml",
     "robots/neobotix.yaml",
     "robots/omni.yaml",
+    "robots/pallet.yaml",
     "robots/pioneer.yaml",
     "robots/point.yaml",
     "robots/quadrotor.yaml",
@@ -29,6 +49,10 @@ files![
     "worlds/arena.yaml",
     "worlds/empty.yaml",
     "worlds/harbour.yaml",
+    "worlds/indoor_room.yaml",
+    "worlds/maze.yaml",
+    "worlds/outdoor.yaml",
+    "worlds/rescue.yaml",
 ];
 
 /// The names in one folder of the library, without folder and ending.
@@ -45,7 +69,7 @@ mod tests {
     #[test]
     fn every_file_of_the_library_folder_is_embedded() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library");
-        for folder in ["demos", "robots", "worlds"] {
+        for folder in ["demos", "objects", "robots", "worlds"] {
             let mut on_disk: Vec<String> = std::fs::read_dir(format!("{root}/{folder}"))
                 .expect("the library folder")
                 .map(|entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))

@@ -8,8 +8,7 @@ use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers};
 use crate::scene;
 use crate::template::{Scope, expand};
 use crate::text::{
-    AttachedText, Component, ExpectText, Order, RobotText, RunText, ScenarioText, That, WaterText,
-    WorldText, ZoneText,
+    AttachedText, Component, ExpectText, Order, RobotText, RunText, ScenarioText, That, WaterText, WorldText, ZoneText,
 };
 use glam::DVec3;
 use muster_core::component::{Pose, Registry, Wind};
@@ -562,9 +561,9 @@ fn based_on(
             for problem in found {
                 let place = if problem.place.line == 0 { kind.place } else { problem.place };
                 // the folder and the ending were not written by the user
-                let hint = problem
-                    .hint
-                    .map(|hint| if short { hint.replace(&format!("{folder}/"), "").replace(".yaml", "") } else { hint });
+                let hint = problem.hint.map(|hint| {
+                    if short { hint.replace(&format!("{folder}/"), "").replace(".yaml", "") } else { hint }
+                });
                 problems.error_with_hint(place, &format!("{path}.kind"), problem.found, problem.expected, hint);
             }
             None

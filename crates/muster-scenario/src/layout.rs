@@ -215,7 +215,8 @@ mod tests {
 
     #[test]
     fn random_robots_keep_their_distance_and_follow_the_seed() {
-        let layout = Random { from_m: [0.0; 3], to_m: [10.0, 10.0, 0.0], min_distance_m: 0.7, random_yaw: true, seed: None };
+        let layout =
+            Random { from_m: [0.0; 3], to_m: [10.0, 10.0, 0.0], min_distance_m: 0.7, random_yaw: true, seed: None };
         let stream = |seed| Stream::new(seed, 1);
         let a = at_random(&layout, 80, stream(1)).unwrap();
         for (i, p) in a.iter().enumerate() {

@@ -58,7 +58,8 @@ pub(crate) fn drawn(text: &PlanText) -> Result<Vec<Block>, String> {
     let occupied = Occupied { columns, filled: filled.collect() };
     let (x_m, y_m) = (edges_m(columns, &text.cell_m)?, edges_m(rows.len(), &text.cell_m)?);
     let block = |[x, y]: [std::ops::Range<usize>; 2]| {
-        let (from, to) = (DVec3::new(x_m[x.start], y_m[y.start], 0.0), DVec3::new(x_m[x.end], y_m[y.end], text.height_m));
+        let (from, to) =
+            (DVec3::new(x_m[x.start], y_m[y.start], 0.0), DVec3::new(x_m[x.end], y_m[y.end], text.height_m));
         (0.5 * (to - from), Pose { position_m: 0.5 * (from + to), ..Pose::IDENTITY })
     };
     Ok(occupied.rectangles().into_iter().map(block).collect())
@@ -94,7 +95,8 @@ impl Occupied {
             let (left, bottom) = (first % self.columns, first / self.columns);
             let length = self.filled[first..(bottom + 1) * self.columns].iter().take_while(|&&filled| filled).count();
             let above = self.filled[first..].chunks(self.columns);
-            let height = above.take_while(|row| row.len() >= length && row[..length].iter().all(|&filled| filled)).count();
+            let height =
+                above.take_while(|row| row.len() >= length && row[..length].iter().all(|&filled| filled)).count();
             for row in 0..height {
                 self.filled[first + row * self.columns..][..length].fill(false);
             }

@@ -130,9 +130,11 @@ impl<'a> Picture<'a> {
         let solids = self.solids.iter().map(|(_, outline)| outline.form.bounds());
         let zones = self.zones.iter().map(|(_, form)| form.bounds());
         let fires = environment.fires.iter().map(|fire| fire.position_m.truncate());
-        let robots = self.trails.iter().flatten().copied();
-        let corners = solids.chain(zones).flat_map(|(least, most)| [least, most]);
-        let (least, most) = outline::bounds(corners.chain(fires).chain(robots));
+        let robots = self.sim.world().robots().zip(&self.trails).flat_map(|(robot, trail)| {
+            trail.iter().map(|place| (*place - robot.cohort.radius_m, *place + robot.cohort.radius_m))
+        });
+        let corners = solids.chain(zones).chain(robots).flat_map(|(least, most)| [least, most]);
+        let (least, most) = outline::bounds(corners.chain(fires));
         if least.x > most.x {
             return (DVec2::splat(-5.0), DVec2::splat(5.0));
         }
@@ -198,7 +200,13 @@ impl<'a> Picture<'a> {
                 areas.iter_mut().flatten().chain(lines.iter_mut().flatten()).for_each(world);
                 let share = f64::from(level) / 8.0;
                 let fill = hex(mixed([0.87, 0.89, 0.77], [0.72, 0.6, 0.42], share));
-                sheet.areas(&areas, &format!("fill='{}'", obstacle.colour.map_or(fill, |own| hex(mixed(own, [1.0; 3], 0.5 - 0.4 * share)))));
+                sheet.areas(
+                    &areas,
+                    &format!(
+                        "fill='{}'",
+                        obstacle.colour.map_or(fill, |own| hex(mixed(own, [1.0; 3], 0.5 - 0.4 * share)))
+                    ),
+                );
                 sheet.lines(&lines, "stroke='#7d6a48' stroke-opacity='0.45' stroke-width='0.7'");
             }
             sheet.add("</g>");
@@ -217,7 +225,8 @@ impl<'a> Picture<'a> {
             let share = ((outline.top_m - self.floor_m).max(0.0) / highest_m).sqrt();
             let fill = obstacle.colour.unwrap_or_else(|| mixed([0.76, 0.79, 0.82], [0.36, 0.42, 0.5], share));
             let edge = hex(mixed(fill, [0.05, 0.07, 0.1], 0.4));
-            let tags = if obstacle.tags.is_empty() { String::new() } else { format!(" ({})", obstacle.tags.join(", ")) };
+            let tags =
+                if obstacle.tags.is_empty() { String::new() } else { format!(" ({})", obstacle.tags.join(", ")) };
             let title = format!("{}{tags}, up to {:.2} m", obstacle.name, outline.top_m);
             sheet.outline(&outline.form, &format!("fill='{}' stroke='{edge}' stroke-width='0.6'", hex(fill)), &title);
             self.relief(sheet, obstacle, outline, fill);
@@ -230,7 +239,8 @@ impl<'a> Picture<'a> {
         let (least, most) = outline.form.bounds();
         let above = (0.5 * (least + most)).extend(SKY_M);
         let terrain = self.solids.iter().filter(|(obstacle, _)| is_terrain(obstacle));
-        let height = terrain.filter_map(|(terrain, _)| terrain.solid.ray(&terrain.pose, above, DVec3::NEG_Z, 2.0 * SKY_M));
+        let height =
+            terrain.filter_map(|(terrain, _)| terrain.solid.ray(&terrain.pose, above, DVec3::NEG_Z, 2.0 * SKY_M));
         height.map(|hit| SKY_M - hit.distance_m).fold(self.floor_m, f64::max)
     }
 
@@ -285,7 +295,8 @@ impl<'a> Picture<'a> {
         let (world, kinds) = (self.sim.world(), self.kinds());
         let colour = |kind: &str| kinds.get(kind).map_or(ROBOTS[0], |(colour, _)| colour);
         for (robot, trail) in world.robots().zip(&self.trails) {
-            let style = format!("stroke='{}' stroke-opacity='0.55' stroke-width='1.6'", colour(&robot.cohort.blueprint.kind));
+            let style =
+                format!("stroke='{}' stroke-opacity='0.55' stroke-width='1.6'", colour(&robot.cohort.blueprint.kind));
             sheet.trail(trail, &style);
         }
         for robot in world.robots() {
@@ -305,7 +316,8 @@ impl<'a> Picture<'a> {
                 }
             }
             let ahead = math::rotate(pose.orientation, DVec3::X).truncate() * robot.cohort.radius_m.max(least_m);
-            sheet.lines(&[[centre, centre + ahead * 1.5]], "stroke='#ffffff' stroke-width='3.2' stroke-linecap='round'");
+            sheet
+                .lines(&[[centre, centre + ahead * 1.5]], "stroke='#ffffff' stroke-width='3.2' stroke-linecap='round'");
             let line = format!("stroke='{colour}' stroke-width='1.8' stroke-linecap='round'");
             sheet.lines(&[[centre, centre + ahead * 1.5]], &line);
         }
@@ -376,7 +388,10 @@ impl<'a> Picture<'a> {
             sheet.legend_heading("World");
         }
         for (tag, (names, colour)) in tags {
-            sheet.legend(&format!("fill='{}' stroke='#2a323d' stroke-width='0.5'", hex(colour)), &counted(tag, names.len()));
+            sheet.legend(
+                &format!("fill='{}' stroke='#2a323d' stroke-width='0.5'", hex(colour)),
+                &counted(tag, names.len()),
+            );
         }
         let untagged = self.solids.iter().filter(|(obstacle, _)| obstacle.tags.is_empty()).count();
         if untagged > 0 {

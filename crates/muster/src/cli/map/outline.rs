@@ -91,10 +91,12 @@ fn points(shape: &Shape, pose: &Pose) -> Option<Vec<DVec3>> {
         Shape::Mesh(mesh) => mesh.vertices_m.iter().copied().map(world).collect(),
         Shape::Heightfield(heights) => {
             let [x, y] = heights.size_m.map(|size| 0.5 * size);
-            let (low, high) = heights.heights_m.iter().fold((0.0, 0.0), |(low, high): (f64, f64), &height| {
-                (low.min(height), high.max(height))
-            });
-            let corners = [DVec3::new(-x, -y, low), DVec3::new(x, -y, low), DVec3::new(x, y, high), DVec3::new(-x, y, high)];
+            let (low, high) = heights
+                .heights_m
+                .iter()
+                .fold((0.0, 0.0), |(low, high): (f64, f64), &height| (low.min(height), high.max(height)));
+            let corners =
+                [DVec3::new(-x, -y, low), DVec3::new(x, -y, low), DVec3::new(x, y, high), DVec3::new(-x, y, high)];
             corners.into_iter().map(world).collect()
         }
         Shape::Plane => return None,

@@ -91,7 +91,10 @@ impl Sheet {
         match form {
             Form::Round(centre, radius_m) => {
                 let (at, radius) = (self.px(*centre), radius_m * self.px_per_m);
-                self.add(format_args!("<circle cx='{:.1}' cy='{:.1}' r='{radius:.1}' {style}>{title}</circle>", at.x, at.y));
+                self.add(format_args!(
+                    "<circle cx='{:.1}' cy='{:.1}' r='{radius:.1}' {style}>{title}</circle>",
+                    at.x, at.y
+                ));
             }
             Form::Polygon(corners) => {
                 let points = self.path(corners);
@@ -137,16 +140,18 @@ impl Sheet {
         }
     }
 
-    /// Writes at a place of the sheet, unless another label is there.
+    /// Writes at a place of the sheet, or as near to it as the map goes, unless another label is there.
     pub(super) fn label(&mut self, at: DVec2, text: &str, style: &str) {
         let half = DVec2::new(3.1 * text.chars().count() as f64 + 2.0, 7.0);
-        let anchor = if style.contains("middle") { 0.0 } else { half.x };
-        let centre = at + DVec2::new(anchor, -4.0);
-        let (least, most) = (centre - half, centre + half);
-        let size = (self.most - self.least) * self.px_per_m;
-        let outside = least.x < LEFT || least.y < TOP || most.x > LEFT + size.x || most.y > TOP + size.y;
-        let covers = |(other_least, other_most): &(DVec2, DVec2)| least.cmplt(*other_most).all() && other_least.cmplt(most).all();
-        if outside || self.labels.iter().any(covers) {
+        let anchor = DVec2::new(if style.contains("middle") { 0.0 } else { half.x }, -4.0);
+        let corner = DVec2::new(LEFT, TOP);
+        let room = (self.most - self.least) * self.px_per_m - half;
+        let centre = (at + anchor).min(corner + room).max(corner + half);
+        let (at, least, most) = (centre - anchor, centre - half, centre + half);
+        let covers = |(other_least, other_most): &(DVec2, DVec2)| {
+            least.cmplt(*other_most).all() && other_least.cmplt(most).all()
+        };
+        if self.labels.iter().any(covers) {
             return;
         }
         self.labels.push((least, most));
@@ -161,7 +166,8 @@ impl Sheet {
 
     /// A rectangle over the whole map.
     pub(super) fn cover(&mut self, style: &str, title: &str) {
-        let corners = [self.least, DVec2::new(self.most.x, self.least.y), self.most, DVec2::new(self.least.x, self.most.y)];
+        let corners =
+            [self.least, DVec2::new(self.most.x, self.least.y), self.most, DVec2::new(self.least.x, self.most.y)];
         self.outline(&Form::Polygon(corners.to_vec()), style, title);
     }
 
@@ -203,7 +209,11 @@ impl Sheet {
         let x = LEFT + (self.most - self.least).x * self.px_per_m + 20.0;
         let y = self.legend_px;
         self.add(format_args!("<rect x='{x:.1}' y='{:.1}' width='14' height='11' rx='2' {swatch}/>", y - 9.5));
-        self.add(format_args!("<text x='{:.1}' y='{y:.1}' font-size='12' fill='#2a323d'>{}</text>", x + 21.0, escaped(text)));
+        self.add(format_args!(
+            "<text x='{:.1}' y='{y:.1}' font-size='12' fill='#2a323d'>{}</text>",
+            x + 21.0,
+            escaped(text)
+        ));
         self.legend_px += LINE;
     }
 

@@ -1,5 +1,5 @@
-//! Where robots, obstacles or objects of a `count` stand: grid, line, circle, sphere, or random without overlap. Pure functions of the layout, the
-//! count and the seed.
+//! Where robots, obstacles or objects of a `count` stand: grid, line, circle, sphere, or random without overlap. Pure
+//! functions of the layout, the count and the seed.
 
 use glam::{DQuat, DVec3};
 use muster_core::component::Pose;

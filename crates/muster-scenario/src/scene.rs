@@ -127,7 +127,7 @@ fn note(list: Vec<Problem>, path: &str, problems: &mut Problems) {
 
 /// Everything solid of a world.
 pub(crate) fn obstacles(world: &WorldText, groups: &mut GroupNames, problems: &mut Problems) -> Vec<Obstacle> {
-    let mut scene = Scene { all: Vec::new(), groups, problems };
+    let mut scene = Scene { all: Vec::new(), names: BTreeSet::new(), groups, problems };
     if world.ground {
         scene.all.extend(Solid::new(Shape::Plane).map(|solid| Obstacle::new("ground", solid, Pose::IDENTITY)));
     }
@@ -139,13 +139,13 @@ pub(crate) fn obstacles(world: &WorldText, groups: &mut GroupNames, problems: &m
     for object in &world.objects.0 {
         scene.object(object);
     }
-    scene.check_names();
     scene.all
 }
 
 /// Obstacles as far as they are placed.
 struct Scene<'a> {
     all: Vec<Obstacle>,
+    names: BTreeSet<String>,
     groups: &'a mut GroupNames,
     problems: &'a mut Problems,
 }
@@ -177,8 +177,13 @@ impl Scene<'_> {
         let of_object = of.map_or(&[] as &[String], |(object, _)| &object.text.tags);
         let several = solids.len() > 1;
         for (number, (solid, part)) in solids.into_iter().enumerate() {
+            let name = if several { format!("{name}.{number}") } else { name.clone() };
+            if !self.names.insert(name.clone()) {
+                let found = format!("a second obstacle {name:?}");
+                self.problems.error(obstacle.written, &path, found, "a name that is not taken");
+            }
             self.all.push(Obstacle {
-                name: if several { format!("{name}.{number}") } else { name.clone() },
+                name,
                 solid,
                 pose: pose.then(&part),
                 surface: Surface { friction: text.friction, restitution: text.restitution },
@@ -213,17 +218,6 @@ impl Scene<'_> {
             })
         };
         self.all.iter().filter(bears).filter_map(height).reduce(f64::max)
-    }
-
-    /// Every obstacle has a name of its own.
-    fn check_names(&mut self) {
-        let mut names = BTreeSet::new();
-        for obstacle in &self.all {
-            if !names.insert(obstacle.name.as_str()) {
-                let found = format!("a second obstacle {:?}", obstacle.name);
-                self.problems.error(Place::default(), "world", found, "a name that is not taken");
-            }
-        }
     }
 }
 

@@ -133,23 +133,28 @@ mod tests {
         assert_eq!(sides(&blocks), expected);
     }
 
+    fn check(blocks: &[Block], expected: &[[f64; 4]]) {
+        let found = sides(blocks);
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
+        assert!(found.iter().flatten().zip(expected.iter().flatten()).all(near), "{found:?} {expected:?}");
+        assert_eq!(found.len(), expected.len());
+    }
+
     #[test]
     fn widths_repeat_in_turn() {
         let blocks = drawn(&plan("#.#\n#..\n###", &[0.2, 1.0])).unwrap();
-        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
-        let expected = [[-0.7, -0.7, 0.7, -0.5], [-0.7, -0.5, -0.5, 0.7], [0.5, 0.5, 0.7, 0.7]];
-        for (found, expected) in sides(&blocks).iter().zip(expected) {
-            assert!(found.iter().zip(expected).all(|(a, b)| near(*a, b)), "{found:?} {expected:?}");
-        }
+        check(&blocks, &[[-0.7, -0.7, 0.7, -0.5], [-0.7, -0.5, -0.5, 0.7], [0.5, 0.5, 0.7, 0.7]]);
     }
 
     #[test]
     fn walls_along_lines_close_their_corners() {
         let lines_m = vec![vec![[0.0, 0.0], [4.0, 0.0], [4.0, 3.0]]];
         let blocks = along_lines(&WallsText { lines_m, thickness_m: 0.2, height_m: 2.0 }).unwrap();
-        assert_eq!(sides(&blocks[..1]), [[-0.1, -0.1, 4.1, 0.1]]);
-        assert_eq!(blocks[1].0.to_array(), [1.6, 0.1, 1.0]);
-        assert!((blocks[1].1.position_m - DVec3::new(4.0, 1.5, 1.0)).length() < 1e-12);
+        check(&blocks[..1], &[[-0.1, -0.1, 4.1, 0.1]]);
+        let (half, pose) = blocks[1];
+        let ahead = math::rotate(pose.orientation, DVec3::X);
+        assert!((half - DVec3::new(1.6, 0.1, 1.0)).length() < 1e-12 && (ahead - DVec3::Y).length() < 1e-12);
+        assert!((pose.position_m - DVec3::new(4.0, 1.5, 1.0)).length() < 1e-12);
     }
 
     #[test]

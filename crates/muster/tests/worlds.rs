@@ -429,7 +429,7 @@ fn what_is_wrong_with_a_world_is_told_where_it_is_written() {
     check("world: {obstacles: {t: {plan: {rows: '#'}, plane: true}}}", &["2 shapes", "exactly one of"]);
     check(
         "world: {obstacles: {t0: {sphere_radius_m: 1}, t: {count: 1, sphere_radius_m: 1}}}",
-        &["a second obstacle \"t0\"", "a name that is not taken"],
+        &["scenario.yaml:1:", "a second obstacle \"t0\"", "a name that is not taken"],
     );
 }
 

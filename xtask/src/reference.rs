@@ -7,10 +7,12 @@ use muster_core::service::Parameter;
 use muster_core::spec::{Field, Schema, Spec};
 use muster_models::REGISTRY;
 use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
+use muster_scenario::outline::TerrainText;
 use muster_scenario::text::{
-    At, DriverText, EventText, ExpectText, FireText, LightText, MotionText, ObstacleText, RobotText, RunText,
-    ScenarioText, SensorText, WaterText, WaveText, WorldText, ZoneText,
+    At, DriverText, EventText, ExpectText, FireText, LightText, MotionText, ObjectText, ObstacleText, RobotText,
+    RunText, ScenarioText, SensorText, WaterText, WaveText, WorldText, ZoneText,
 };
+use muster_scenario::walls::{PlanText, WallsText};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -24,6 +26,9 @@ const HABITS: &str = "
   Written keys win, lists replace, `null` deletes, another `kind` replaces a whole block.
 - `{…}` in text is an expression over `i` (number in a count), `n` (the count) and `name`: `scout{i}`, `\"{10 + i}\"`.
   Quote a value that begins with a brace.
+- Obstacles and objects of a world have `count`, `layout` and templates too: `tree: {kind: tree, count: 40, layout: {…}}`
+  makes `tree0` to `tree39`. An obstacle of an object is `tree0.trunk`; within an object that has a count, `{i}` in an
+  obstacle with a count of its own is that of the obstacle. A world is the same whatever the seed of the run.
 - `overrides: {scout3: {…}}` in a robot block changes one robot of a count, by name or number.
 - Expressions know `+ - * / % ^`, comparisons, `and or not`, `c ? a : b`, `abs min max sqrt sin cos atan2 hypot floor ceil
   round clamp`, `pi`; in `expect` also properties by path, `time_s` and `distance(a, b)`.
@@ -59,12 +64,16 @@ pub(crate) fn text() -> String {
         "# Reference\n\nMade by `cargo xtask reference` from the tables that read scenarios. Units are in the names.\n",
     );
     page.push_str(HABITS);
-    let blocks: [(&str, &[Field]); 22] = [
+    let blocks: [(&str, &[Field]); 26] = [
         ("Scenario", ScenarioText::FIELDS),
         ("`world`", WorldText::FIELDS),
         ("`world.water`", WaterText::FIELDS),
         ("`world.water.waves`", WaveText::FIELDS),
         ("`world.obstacles.NAME`", ObstacleText::FIELDS),
+        ("`world.obstacles.NAME.terrain`", TerrainText::FIELDS),
+        ("`world.obstacles.NAME.walls`", WallsText::FIELDS),
+        ("`world.obstacles.NAME.plan`", PlanText::FIELDS),
+        ("`world.objects.NAME`", ObjectText::FIELDS),
         ("`world.fires.NAME`", FireText::FIELDS),
         ("`world.zones.NAME`", ZoneText::FIELDS),
         ("`run`", RunText::FIELDS),

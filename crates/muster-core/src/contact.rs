@@ -32,6 +32,10 @@ pub struct Obstacle {
     pub belt_mps: DVec3,
     /// Whom it meets.
     pub groups: Groups,
+    /// What it is, in words that sensors look for: `tree`, `victim`.
+    pub tags: Vec<String>,
+    /// Red, green and blue, from 0 to 1; up to whoever draws it if none.
+    pub colour: Option<[f64; 3]>,
 }
 
 impl Obstacle {
@@ -44,6 +48,8 @@ impl Obstacle {
             surface: Surface::DEFAULT,
             belt_mps: DVec3::ZERO,
             groups: Groups::ALL,
+            tags: Vec::new(),
+            colour: None,
         }
     }
 }

@@ -5,16 +5,16 @@ use crate::events::read_events;
 use crate::files::Files;
 use crate::layout;
 use crate::merge::merge;
-use crate::outline::terrain;
 use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers};
+use crate::scene;
 use crate::template::{Scope, expand};
 use crate::text::{
-    AttachedText, Component, ExpectText, HeldText, ObstacleText, Order, RobotText, RunText, ScenarioText, That,
-    WaterText, WorldText, ZoneText,
+    AttachedText, Component, ExpectText, HeldText, Order, RobotText, RunText, ScenarioText, That, WaterText, WorldText,
+    ZoneText,
 };
 use glam::DVec3;
 use muster_core::component::{Pose, Registry, Wind};
-use muster_core::contact::{Bond, Mobility, Obstacle, Surface};
+use muster_core::contact::{Bond, Mobility};
 use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
 use muster_core::math;
@@ -23,7 +23,6 @@ pub use muster_core::node::matches;
 use muster_core::node::{Node, Place, Problem, Problems, Value};
 use muster_core::obstacles::Obstacles;
 use muster_core::random;
-use muster_core::shape::{Shape, Solid};
 use muster_core::spec::{Parameter, Spec};
 use muster_core::time::SimTime;
 use muster_core::zone::{Fire, Zone, ZoneShape};
@@ -123,6 +122,7 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
             problems.error(Place::default(), &format!("--set {}", change.path), reason, "a path of the scenario");
         }
     }
+    with_objects(files, &mut node, &mut problems);
     let text = <ScenarioText as Spec>::read(&node, "", &["include"], &mut problems);
     // the other blocks are checked even if one is wrong, so that all problems are seen at once
     let sound = sound_part(&node);
@@ -292,24 +292,6 @@ fn environment(
     groups: &mut GroupNames,
     problems: &mut Problems,
 ) -> Environment {
-    let mut obstacles: Vec<Obstacle> = Vec::new();
-    if world.ground {
-        obstacles.extend(Solid::new(Shape::Plane).map(|solid| Obstacle::new("ground", solid, Pose::IDENTITY)));
-    }
-    for (name, text) in &world.obstacles.0 {
-        let place = place_in_world(node, "obstacles", name);
-        match obstacle_solid(text) {
-            Ok(solid) => obstacles.push(Obstacle {
-                name: name.clone(),
-                solid,
-                pose: at_pose(&text.at),
-                surface: Surface { friction: text.friction, restitution: text.restitution },
-                belt_mps: DVec3::from(text.belt_mps),
-                groups: groups.read(&text.groups, &[]),
-            }),
-            Err((found, expected)) => problems.error(place, &format!("world.obstacles.{name}"), found, expected),
-        }
-    }
     Environment {
         gravity_mps2: DVec3::from(world.gravity_mps2),
         origin: Origin {
@@ -321,7 +303,7 @@ fn environment(
         sea_level_temperature_k: world.sea_level_temperature_c + 273.15,
         wind: wind(world, registry, problems).unwrap_or_else(|| Arc::new(Calm)),
         water: world.water.as_ref().map(water),
-        obstacles: Obstacles::new(obstacles),
+        obstacles: Obstacles::new(scene::obstacles(world, groups, problems)),
         decimal_year: world.decimal_year,
         fires: world
             .fires
@@ -391,18 +373,6 @@ fn zone_shapes(text: &ZoneText) -> Vec<ZoneShape> {
     shapes.into_iter().flatten().collect()
 }
 
-fn obstacle_solid(text: &ObstacleText) -> Result<Solid, (String, String)> {
-    let mut shapes = text.shapes();
-    shapes.extend(text.plane.then_some(Ok(Shape::Plane)));
-    shapes.extend(text.terrain.as_ref().map(terrain));
-    let words = "sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh, terrain, plane: true";
-    match (shapes.pop(), shapes.len()) {
-        (Some(shape), 0) => shape.and_then(Solid::new).map_err(|found| (found, "a shape".to_owned())),
-        (None, _) => Err(("no shape".to_owned(), format!("one of {words}"))),
-        (_, more) => Err((format!("{} shapes", more + 1), format!("exactly one of {words}"))),
-    }
-}
-
 fn wind(world: &WorldText, registry: Registry, problems: &mut Problems) -> Option<Arc<dyn Wind>> {
     let mean = Node::of(Value::List(world.wind.mean_mps.iter().map(|&v| Node::of(Value::Number(v))).collect()));
     let mut node = match &world.wind.gusts {
@@ -442,7 +412,7 @@ fn place_robots(
     let mut names: BTreeMap<String, Place> = BTreeMap::new();
     for (at, robot) in nodes.iter().enumerate().filter(|(_, robot)| !is_attached(robot)) {
         let path = format!("robots[{at}]");
-        let Some(whole) = with_library(files, robot, &path, problems) else { continue };
+        let Some(whole) = based_on(files, "robots", robot, (&path, KIND_CHAIN_MAX), problems) else { continue };
         let before = problems.list().len();
         let Some(first) = first_of(&whole, &path, problems) else { continue };
         if !overrides_fit(&first.overrides, &path, problems) {
@@ -550,48 +520,67 @@ fn check_overrides(overrides: &Node, names: &[String], path: &str, problems: &mu
     }
 }
 
-/// A robot's text laid over the library file its `kind` names; that file may name a kind of its own.
-fn with_library(files: &mut Files, robot: &Node, path: &str, problems: &mut Problems) -> Option<Node> {
-    based_on(files, robot, path, KIND_CHAIN_MAX, problems)
+/// The texts of the world's objects laid over the files their `kind`s name.
+fn with_objects(files: &mut Files, node: &mut Node, problems: &mut Problems) {
+    let Some(mut world) = node.take("world") else { return };
+    if let Some(mut objects) = world.take("objects") {
+        if let Value::Map(entries) = &mut objects.value {
+            for entry in entries {
+                let path = format!("world.objects.{}", entry.key);
+                if let Some(whole) = based_on(files, "objects", &entry.value, (&path, KIND_CHAIN_MAX), problems) {
+                    entry.value = whole;
+                }
+            }
+        }
+        world.set("objects", objects);
+    }
+    node.set("world", world);
 }
 
 /// The keys of a shape of which one must be written.
 const OUTLINES: [&str; 7] = ["sphere_radius_m", "box_size_m", "cylinder", "capsule", "cone", "mesh", "none"];
 
-/// How many robot files may build on each other.
+/// How many files of robots or objects may build on each other.
 const KIND_CHAIN_MAX: usize = 16;
 
-fn based_on(files: &mut Files, robot: &Node, path: &str, left: usize, problems: &mut Problems) -> Option<Node> {
-    let Some(kind) = robot.get("kind") else { return Some(robot.clone()) };
-    let Some(name) = kind.text() else { return Some(robot.clone()) };
+/// The text of a robot or object laid over the library file its `kind` names; that file may name a kind of its own.
+fn based_on(
+    files: &mut Files,
+    folder: &str,
+    own: &Node,
+    (path, left): (&str, usize),
+    problems: &mut Problems,
+) -> Option<Node> {
+    let Some(kind) = own.get("kind") else { return Some(own.clone()) };
+    let Some(name) = kind.text() else { return Some(own.clone()) };
     let short = !name.ends_with(".yaml");
-    let file = if short { format!("robots/{name}.yaml") } else { name.to_owned() };
+    let file = if short { format!("{folder}/{name}.yaml") } else { name.to_owned() };
     match files.load_from(&file, kind.place) {
         Ok(base) if left == 0 => {
-            let expected = format!("at most {KIND_CHAIN_MAX} robot files that build on each other");
+            let expected = format!("at most {KIND_CHAIN_MAX} files that build on each other");
             problems.error(base.get("kind").map_or(kind.place, |kind| kind.place), path, "more", expected);
             None
         }
         Ok(base) => {
-            let mut base = based_on(files, &base, path, left - 1, problems)?;
-            // what it is called is the robot's own business, and one outline replaces another
+            let mut base = based_on(files, folder, &base, (path, left - 1), problems)?;
+            // what it is called is its own business, and one outline replaces another
             base.take("kind");
-            let outlined = robot.get("shape").is_some_and(|over| OUTLINES.iter().any(|key| over.get(key).is_some()));
+            let outlined = own.get("shape").is_some_and(|over| OUTLINES.iter().any(|key| over.get(key).is_some()));
             if let Some(mut shape) = base.take("shape") {
                 if outlined {
                     OUTLINES.iter().for_each(|key| _ = shape.take(key));
                 }
                 base.set("shape", shape);
             }
-            Some(merge(base, robot.clone()))
+            Some(merge(base, own.clone()))
         }
         Err(found) => {
             for problem in found {
                 let place = if problem.place.line == 0 { kind.place } else { problem.place };
                 // the folder and the ending were not written by the user
-                let hint = problem
-                    .hint
-                    .map(|hint| if short { hint.replace("robots/", "").replace(".yaml", "") } else { hint });
+                let hint = problem.hint.map(|hint| {
+                    if short { hint.replace(&format!("{folder}/"), "").replace(".yaml", "") } else { hint }
+                });
                 problems.error_with_hint(place, &format!("{path}.kind"), problem.found, problem.expected, hint);
             }
             None
@@ -686,14 +675,7 @@ fn instance(
 }
 
 fn placement(name: String, cohort: Arc<Cohort>, place: Option<Pose>, text: &RobotText) -> Placement {
-    let own = at_pose(&text.at);
-    let pose = match place {
-        None => own,
-        Some(place) => Pose {
-            position_m: place.position_m + own.position_m,
-            orientation: math::normalize_quat(place.orientation * own.orientation),
-        },
-    };
+    let pose = layout::placed(place, at_pose(&text.at));
     let ahead = math::rotate(pose.orientation, DVec3::X) * text.speed_mps;
     let bond = |held: &HeldText| held.hitch_m.map_or(Bond::Weld, |at_m| Bond::Hitch(DVec3::from(at_m)));
     let attached = text.attached.as_ref().map(|held| (held.to.clone(), bond(held)));

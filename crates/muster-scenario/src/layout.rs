@@ -1,5 +1,5 @@
-//! Where `count` robots stand: grid, line, circle, sphere, or random without overlap. Pure functions of the layout, the
-//! count and the seed.
+//! Where robots, obstacles or objects of a `count` stand: grid, line, circle, sphere, or random without overlap. Pure
+//! functions of the layout, the count and the seed.
 
 use glam::{DQuat, DVec3};
 use muster_core::component::Pose;
@@ -75,6 +75,8 @@ spec! {
         min_distance_m: f64 = 0.5, in 0.0..=1e6;
         /// Random headings instead of all to the east.
         random_yaw: bool = true;
+        /// Seed of the places; if none is given that of the run, and 0 in a world, which is the same in every run.
+        seed: Option<u64>;
     }
 }
 
@@ -104,12 +106,23 @@ pub fn poses(layout: &Layout, count: usize, seed: u64, stream: u64) -> Result<Ve
         layout.line.as_ref().map(|line| Ok(on_line(line, count))),
         layout.circle.as_ref().map(|circle| Ok(on_circle(circle, count))),
         layout.sphere.as_ref().map(|sphere| Ok(on_sphere(sphere, count))),
-        layout.random.as_ref().map(|random| at_random(random, count, Stream::new(seed, stream))),
+        layout.random.as_ref().map(|random| at_random(random, count, Stream::new(random.seed.unwrap_or(seed), stream))),
     ];
     let mut chosen: Vec<_> = chosen.into_iter().flatten().collect();
     match (chosen.pop(), chosen.is_empty()) {
         (Some(poses), true) => poses,
         _ => Err("exactly one of grid, line, circle, sphere, random".to_owned()),
+    }
+}
+
+/// Where something stands whose own place is relative to one of a layout.
+pub(crate) fn placed(place: Option<Pose>, own: Pose) -> Pose {
+    match place {
+        None => own,
+        Some(place) => Pose {
+            position_m: place.position_m + own.position_m,
+            orientation: math::normalize_quat(place.orientation * own.orientation),
+        },
     }
 }
 
@@ -187,7 +200,7 @@ fn at_random(random: &Random, count: usize, stream: Stream) -> Result<Vec<Pose>,
         });
         let Some((p, turn)) = place else {
             return Err(format!(
-                "room for {count} robots {} m apart (only {} found a place)",
+                "room for {count} {} m apart (only {} found a place)",
                 random.min_distance_m,
                 poses.len()
             ));
@@ -205,7 +218,8 @@ mod tests {
 
     #[test]
     fn random_robots_keep_their_distance_and_follow_the_seed() {
-        let layout = Random { from_m: [0.0; 3], to_m: [10.0, 10.0, 0.0], min_distance_m: 0.7, random_yaw: true };
+        let layout =
+            Random { from_m: [0.0; 3], to_m: [10.0, 10.0, 0.0], min_distance_m: 0.7, random_yaw: true, seed: None };
         let stream = |seed| Stream::new(seed, 1);
         let a = at_random(&layout, 80, stream(1)).unwrap();
         for (i, p) in a.iter().enumerate() {

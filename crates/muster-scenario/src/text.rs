@@ -3,6 +3,8 @@
 
 use crate::layout::Layout;
 use crate::outline::{TerrainText, outlined};
+use crate::scene::Repeated;
+use crate::walls::{PlanText, WallsText};
 use muster_core::node::{Node, Problems};
 use muster_core::spec::{Parameter, Schema};
 use muster_core::{choice, spec};
@@ -78,8 +80,22 @@ outlined! {
         plane: bool = false;
         /// Terrain.
         terrain: Option<TerrainText>;
-        /// Where its centre is.
+        /// Walls along lines.
+        walls: Option<WallsText>;
+        /// Walls drawn as text.
+        plan: Option<PlanText>;
+        /// How many; `{i}` counts them from 0 in every value, and their names are this name with the number.
+        count: Option<usize>, in 0..=1000000;
+        /// Where those of a count stand.
+        layout: Option<Layout>;
+        /// Where its centre is, or the foot of walls; relative to the layout's places if there is a layout.
         at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
+        /// Its height counts from the terrain, or plane, below it.
+        on_terrain: bool = false;
+        /// What it is, in words that sensors look for: `tree`, `victim`.
+        tags: Vec<String> = Vec::new();
+        /// Red, green and blue, for those who draw it.
+        colour: Option<[f64; 3]>, in 0.0..=1.0;
         /// Coefficient of friction; that of a pair is the geometric mean.
         friction: f64 = 0.6, in 0.0..=10.0;
         /// Coefficient of restitution; that of a pair is the greater.
@@ -88,6 +104,28 @@ outlined! {
         belt_mps: [f64; 3] = [0.0; 3];
         /// Collision groups it is of; all if none is named.
         groups: Vec<String> = Vec::new();
+    }
+}
+
+spec! {
+    /// Obstacles that have one place together: a table, a tree, a house.
+    pub struct ObjectText {
+        /// What it is, for people.
+        about: String = String::new();
+        /// An object of the library (`objects/KIND.yaml`) or a file; keys written here override it.
+        kind: Option<String>;
+        /// How many; `{i}` counts them from 0 in every value, and their names are this name with the number.
+        count: Option<usize>, in 0..=1000000;
+        /// Where those of a count stand.
+        layout: Option<Layout>;
+        /// Where it stands; relative to the layout's places if there is a layout.
+        at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
+        /// Its height counts from the terrain, or plane, below it.
+        on_terrain: bool = false;
+        /// What it is, in words that sensors look for; its obstacles have these tags beside their own.
+        tags: Vec<String> = Vec::new();
+        /// What it is made of, by name; the place of each is relative to that of the object.
+        obstacles: Repeated<ObstacleText> = Repeated::default();
     }
 }
 
@@ -181,7 +219,9 @@ spec! {
         /// A solid ground at z = 0.
         ground: bool = true;
         /// What stands in the world, by name.
-        obstacles: Named<ObstacleText> = Named::default();
+        obstacles: Repeated<ObstacleText> = Repeated::default();
+        /// Furniture, trees, houses and whatever else is made of several obstacles, by name.
+        objects: Repeated<ObjectText> = Repeated::default();
         /// The date as a year and its fraction, for the magnetic field of the earth.
         decimal_year: f64 = 2026.0, in 2025..=2030;
         /// What burns, by name.

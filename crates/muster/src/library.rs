@@ -1,4 +1,4 @@
-//! The library of robots and worlds, embedded in the binary so that it needs no installation. Adding a file to
+//! The library of robots, objects and worlds, embedded in the binary so that it needs no installation. Adding a file to
 //! `library/` is adding a row here.
 
 macro_rules! files {
@@ -11,11 +11,30 @@ macro_rules! files {
 files![
     "demos/fleet.yaml",
     "mounts/pan_tilt.yaml",
+    "objects/bed.yaml",
+    "objects/chair.yaml",
+    "objects/conifer.yaml",
+    "objects/container.yaml",
+    "objects/crane.yaml",
+    "objects/house.yaml",
+    "objects/lamp.yaml",
+    "objects/lighthouse.yaml",
+    "objects/person.yaml",
+    "objects/shelf.yaml",
+    "objects/ship.yaml",
+    "objects/sofa.yaml",
+    "objects/street_lamp.yaml",
+    "objects/table.yaml",
+    "objects/tree.yaml",
+    "objects/victim.yaml",
     "robots/atrv.yaml",
+    "robots/ball.yaml",
+    "robots/barrel.yaml",
     "robots/biped.yaml",
     "robots/boat.yaml",
     "robots/car.yaml",
     "robots/conveyor.yaml",
+    "robots/crate_box.yaml",
     "robots/differential.yaml",
     "robots/door.yaml",
     "robots/fixed_wing.yaml",
@@ -26,6 +45,7 @@ files![
     "robots/neobotix.yaml",
     "robots/offroad.yaml",
     "robots/omni.yaml",
+    "robots/pallet.yaml",
     "robots/pan_tilt.yaml",
     "robots/pioneer.yaml",
     "robots/point.yaml",
@@ -41,6 +61,10 @@ files![
     "worlds/arena.yaml",
     "worlds/empty.yaml",
     "worlds/harbour.yaml",
+    "worlds/indoor_room.yaml",
+    "worlds/maze.yaml",
+    "worlds/outdoor.yaml",
+    "worlds/rescue.yaml",
 ];
 
 /// The names in one folder of the library, without folder and ending.
@@ -57,7 +81,7 @@ mod tests {
     #[test]
     fn every_file_of_the_library_folder_is_embedded() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library");
-        for folder in ["demos", "mounts", "robots", "worlds"] {
+        for folder in ["demos", "mounts", "objects", "robots", "worlds"] {
             let mut on_disk: Vec<String> = std::fs::read_dir(format!("{root}/{folder}"))
                 .expect("the library folder")
                 .map(|entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))

@@ -436,3 +436,68 @@ fn the_demo_runs_without_anything_else() {
     assert!(out(&output).contains("1.000 s in ") && out(&output).contains("2 of 2 hold"), "{}", out(&output));
     assert!(err(&output).contains("A fleet of 72 robots"));
 }
+
+/// The elements of a picture by name, how many of each; fails if a tag is not closed or an attribute not quoted.
+fn elements(svg: &str) -> std::collections::BTreeMap<&str, usize> {
+    let (mut open, mut found) = (Vec::new(), std::collections::BTreeMap::new());
+    let mut parts = svg.trim().split('<');
+    assert_eq!(parts.next(), Some(""), "it begins with an element");
+    for part in parts {
+        let (tag, text) = part.split_once('>').unwrap_or_else(|| panic!("a tag without end: <{part}"));
+        assert!(!text.contains('>') && text.split('&').skip(1).all(|rest| rest.contains(';')), "{text}");
+        assert!(!open.is_empty() || text.trim().is_empty(), "text outside: {text}");
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        assert!(!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic()), "{tag}");
+        match (tag.starts_with('/'), tag.ends_with('/')) {
+            (true, _) => assert_eq!(open.pop(), Some(name), "{part}"),
+            (false, true) => (),
+            (false, false) => open.push(name),
+        }
+        if !tag.starts_with('/') {
+            assert!(tag.matches('\'').count() == 2 * tag.matches('=').count() && !tag.contains("NaN"), "{tag}");
+            *found.entry(name).or_default() += 1;
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    found
+}
+
+#[test]
+fn a_map_is_sound_and_shows_every_obstacle_zone_fire_and_robot() {
+    for world in muster::library::names("worlds") {
+        let svg = out(&muster(&["map", world, "-o", "-"]));
+        elements(&svg);
+        let text = format!("world: {{include: worlds/{world}.yaml}}");
+        let sim = muster::Simulation::from_text(&text, &muster::Setup::default()).unwrap();
+        let environment = &sim.world().model().environment;
+        for obstacle in environment.obstacles.iter() {
+            let title = format!("<title>{}", obstacle.name);
+            let shown = svg.match_indices(&title).any(|(at, _)| svg[at + title.len()..].starts_with([' ', ',', '<']));
+            assert!(shown, "{world} without {}", obstacle.name);
+        }
+        for zone in &environment.zones {
+            assert!(svg.contains(&format!("<title>{} (", zone.name)), "{world} without {}", zone.name);
+        }
+        for fire in &environment.fires {
+            assert!(svg.contains(&format!("<title>{}, ", fire.name)), "{world} without {}", fire.name);
+        }
+    }
+}
+
+#[test]
+fn a_map_of_a_scenario_shows_robots_and_the_ways_they_came() {
+    let text = format!("{CAR}  - {{name: '<a&b>', kind: boat, at: {{xyz_m: [0, 3, 0]}}}}\n");
+    let (scenario, svg) = (file("mapped.yaml", &text), file("mapped.svg", ""));
+    assert!(check(&["map", &scenario, "-o", &svg, "--at", "0.5s"], 0).contains("mapped.svg: 0 obstacles, 2 robots"));
+    let picture = std::fs::read_to_string(&svg).unwrap();
+    let counts = elements(&picture);
+    // a trail of six places for each robot, and both names beside them, whatever is in them
+    assert_eq!(counts.get("polyline"), Some(&2), "{picture}");
+    assert!(picture.contains(">car</text>") && picture.contains(">&lt;a&amp;b&gt;</text>"), "{picture}");
+    // a world file of one's own, nothing at all, and what is no world
+    let own = file("own_world.yaml", "obstacles: {ramp: {plane: true, at: {rpy_deg: [0, 9, 0]}}}\n");
+    assert!(out(&muster(&["map", &own, "-o", "-"])).contains("<title>ramp</title>"));
+    elements(&out(&muster(&["map", &file("nothing.yaml", "world: {ground: false}\n"), "-o", "-"])));
+    assert!(check(&["map", "atlantis", "-o", "-"], 3).contains("no file \"atlantis\""));
+    check(&["map", &own, "-o", "/nowhere/map.svg"], 1);
+}

@@ -362,7 +362,7 @@ fn every_layout_places_its_count() {
     );
     check_refused(
         "{robots: [{name: 'r{i}', kind: point, count: 99, layout: {random: {from_m: [0, 0, 0], to_m: [1, 1, 0]}}}]}",
-        &["robots[0].layout", "room for 99 robots 0.5 m apart"],
+        &["robots[0].layout", "room for 99 0.5 m apart"],
     );
 }
 
@@ -487,10 +487,19 @@ fn examples_and_demos_fit_the_schema_and_mistakes_do_not() {
     for text in texts.into_iter().chain(demos).chain([anchored]) {
         assert!(fits(&yaml::parse(&text, 0).unwrap(), &schema), "{text}");
     }
+    let world = &schema["properties"]["world"];
+    let object = &world["properties"]["objects"]["additionalProperties"];
+    for (name, text) in library::FILES {
+        let form = if name.starts_with("worlds/") { world } else { object };
+        let other = name.starts_with("demos/") || name.starts_with("robots/");
+        assert!(other || fits(&yaml::parse(text, 0).unwrap(), form), "{name}");
+    }
     for text in [
         "{wrold: {}}",
         "{run: {for_s: -1}}",
         "{world: {gravity_mps2: 9.8}}",
+        "{world: {objects: {t: {kind: table, obstacle: {}}}}}",
+        "{world: {obstacles: {t: {count: -1}}}}",
         "{robots: [{name: r, motion: {kind: submarine}}]}",
         "{robots: [{name: r, driver: {kind: waypoints, points: []}}]}",
         "{robots: [{name: r, sensors: {imu: {kind: imu, modifiers: [{kind: delay, delays_ms: 3}]}}}]}",

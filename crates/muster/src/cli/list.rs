@@ -10,8 +10,19 @@ use muster_models::REGISTRY;
 use serde_json::{Value, json};
 
 /// What can be listed.
-pub(crate) const FAMILIES: [&str; 10] =
-    ["components", "demos", "drivers", "modifiers", "motions", "robots", "sensors", "services", "winds", "worlds"];
+pub(crate) const FAMILIES: [&str; 11] = [
+    "components",
+    "demos",
+    "drivers",
+    "modifiers",
+    "motions",
+    "objects",
+    "robots",
+    "sensors",
+    "services",
+    "winds",
+    "worlds",
+];
 
 /// One thing that can be used.
 struct Item {
@@ -77,6 +88,7 @@ fn items() -> Vec<Item> {
     items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));
     items.extend(REGISTRY.modifiers.iter().map(|kind| item("modifiers", kind)));
     items.extend(REGISTRY.motions.iter().map(|kind| item("motions", kind)));
+    items.extend(library::names("objects").map(|name| library_item("objects", name)));
     items.extend(library::names("robots").map(|name| library_item("robots", name)));
     items.extend(REGISTRY.sensors.iter().map(|kind| item("sensors", kind)));
     items.extend(REGISTRY.services.iter().map(|service| Item {

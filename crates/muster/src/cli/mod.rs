@@ -3,6 +3,7 @@
 mod check;
 mod inspect;
 mod list;
+mod map;
 mod options;
 mod progress;
 mod run;
@@ -45,6 +46,8 @@ Examples:
   muster run fleet.yaml --set robots[0].count=50 --set run.seed=7
   muster check fleet.yaml                        every problem with file, line and the nearest valid name
   muster inspect fleet.yaml --at 2s scout0.position_m
+  muster map rescue -o rescue.svg                a world of the library, seen from above
+  muster map fleet.yaml --at 20s                 robots and the ways they came
   muster list sensors                            what can be written under sensors:
 
 Exit codes: 0 ok, 1 failed expectation or isolated robot, 2 usage, 3 invalid scenario,
@@ -60,6 +63,8 @@ enum Command {
     Check(CheckArguments),
     /// Show robots, properties and schedule of a scenario, or one value by path
     Inspect(InspectArguments),
+    /// Draw a world or a scenario from above
+    Map(MapArguments),
     /// List what can be used in scenarios
     List(ListArguments),
     /// Print the JSON schema of scenario files
@@ -111,6 +116,20 @@ struct InspectArguments {
 }
 
 #[derive(Args)]
+struct MapArguments {
+    /// A scenario file, a world file, or a world of the library; `muster list worlds` names those
+    what: String,
+    /// Where the picture goes; `-` prints it
+    #[arg(short, long, value_name = "FILE", default_value = "map.svg")]
+    output: PathBuf,
+    /// Simulate up to this time first, and draw the robots' trails
+    #[arg(long, value_parser = options::duration, default_value = "0s")]
+    at: std::time::Duration,
+    #[command(flatten)]
+    over: options::Overrides,
+}
+
+#[derive(Args)]
 struct ListArguments {
     /// What to list; everything if left out
     #[arg(value_parser = list::FAMILIES)]
@@ -127,6 +146,7 @@ pub(crate) fn dispatch(arguments: Arguments) -> u8 {
         Command::Demo(demo) => run::run(run::Source::Demo(demo.name), &demo.options),
         Command::Check(check) => check::check(&check.scenarios, &check.over),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
+        Command::Map(what) => map::map(&what),
         Command::List(list) => list::list(list.what.as_deref(), list.json),
         Command::Schema => {
             say!("{:#}", muster_scenario::schema::schema(muster_models::REGISTRY));

@@ -1,0 +1,244 @@
+//! What stands in a world: obstacles, each once or by `count` and `layout`, and objects, which are obstacles with one place
+//! together. A world is the same in every run: its layouts do not depend on the run's seed.
+
+use crate::layout::{self, Layout};
+use crate::outline::terrain;
+use crate::robot::{GroupNames, at_pose};
+use crate::template::{Scope, expand};
+use crate::text::{ObjectText, ObstacleText, WorldText};
+use crate::walls::{along_lines, drawn};
+use glam::DVec3;
+use muster_core::component::Pose;
+use muster_core::contact::{Obstacle, Surface};
+use muster_core::node::{Node, Place, Problem, Problems, Value};
+use muster_core::random;
+use muster_core::shape::{Shape, Solid};
+use muster_core::spec::{Parameter, Schema, below, read_field};
+use std::collections::BTreeSet;
+
+/// A map whose keys the user chooses; an entry with a `count` stands for as many.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repeated<T>(pub Vec<Instance<T>>);
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instance<T> {
+    /// Its key, with its number if there is a count.
+    pub name: String,
+    /// Its text, templates expanded.
+    pub text: T,
+    /// Its place in the layout.
+    pub place: Option<Pose>,
+    /// Where it is written.
+    pub written: Place,
+}
+
+impl<T> Default for Repeated<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Parameter> Parameter for Repeated<T> {
+    fn schema(min: f64, max: f64) -> Schema {
+        Schema::MapOf(Box::new(T::schema(min, max)))
+    }
+
+    fn read(node: &Node, path: &str, limits: (f64, f64), problems: &mut Problems) -> Option<Self> {
+        let Some(entries) = node.entries() else {
+            problems.error(node.place, path, node.found(), Self::schema(limits.0, limits.1).type_name());
+            return None;
+        };
+        let before = problems.list().len();
+        let all = entries.iter().flat_map(|entry| instances(&entry.key, &entry.value, path, problems));
+        let all: Vec<Instance<T>> = all.collect();
+        (problems.list().len() == before).then_some(Self(all))
+    }
+
+    fn show(&self) -> String {
+        let shown: Vec<String> = self.0.iter().map(|one| format!("{}: {}", one.name, one.text.show())).collect();
+        format!("{{{}}}", shown.join(", "))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+/// What one entry stands for, as far as it can be read; what is wrong with all of a count is told once.
+fn instances<T: Parameter>(key: &str, node: &Node, path: &str, problems: &mut Problems) -> Vec<Instance<T>> {
+    let path = &below(path, key);
+    let written = node.place;
+    if node.get("count").is_none() && node.get("layout").is_none() {
+        let text = T::read(node, path, ANY, problems);
+        return text.map(|text| Instance { name: key.to_owned(), text, place: None, written }).into_iter().collect();
+    }
+    let Some((numbered, places)) = places(key, node, path, problems) else { return Vec::new() };
+    let one = |(i, place): (usize, &Option<Pose>)| {
+        let name = if numbered { format!("{key}{i}") } else { key.to_owned() };
+        let scope = Scope::default().with_number("i", i as f64).with_number("n", places.len() as f64);
+        let own = expand_own(node, &scope.with_text("name", &name));
+        let own = own.map_err(|list| note(list, path, problems)).ok()?;
+        let text = T::read(&own, path, ANY, problems)?;
+        Some(Instance { name, text, place: *place, written })
+    };
+    places.iter().enumerate().map_while(one).collect()
+}
+
+/// A place for each of a count, and whether their names are numbered.
+fn places(key: &str, node: &Node, path: &str, problems: &mut Problems) -> Option<(bool, Vec<Option<Pose>>)> {
+    let count: Option<usize> = read_field(node, path, "count", (None, (0.0, 1e6)), problems)?;
+    let number = count.unwrap_or(1);
+    let layout: Option<Layout> = read_field(node, path, "layout", (None, ANY), problems)?;
+    let Some(layout) = layout else { return Some((count.is_some(), vec![None; number])) };
+    match layout::poses(&layout, number, 0, random::id_of(key)) {
+        Ok(poses) => Some((count.is_some(), poses.into_iter().map(Some).collect())),
+        Err(expected) => {
+            let place = node.get("layout").map_or(node.place, |layout| layout.place);
+            problems.error(place, &below(path, "layout"), "a layout that does not work", expected);
+            None
+        }
+    }
+}
+
+/// Templates expanded, but for obstacles that have a count of their own: there `{i}` is theirs.
+fn expand_own(node: &Node, scope: &Scope) -> Result<Node, Vec<Problem>> {
+    let mut node = node.clone();
+    let inner = node.take("obstacles");
+    let mut node = expand(node, scope)?;
+    if let Some(mut inner) = inner {
+        if let Value::Map(entries) = &mut inner.value {
+            for entry in entries.iter_mut().filter(|entry| entry.value.get("count").is_none()) {
+                entry.value = expand(std::mem::take(&mut entry.value), scope)?;
+            }
+        }
+        node.set("obstacles", inner);
+    }
+    Ok(node)
+}
+
+fn note(list: Vec<Problem>, path: &str, problems: &mut Problems) {
+    for problem in list {
+        problems.error_with_hint(problem.place, path, problem.found, problem.expected, problem.hint);
+    }
+}
+
+/// Everything solid of a world.
+pub(crate) fn obstacles(world: &WorldText, groups: &mut GroupNames, problems: &mut Problems) -> Vec<Obstacle> {
+    let mut scene = Scene { all: Vec::new(), names: BTreeSet::new(), groups, problems };
+    if world.ground {
+        scene.all.extend(Solid::new(Shape::Plane).map(|solid| Obstacle::new("ground", solid, Pose::IDENTITY)));
+    }
+    // what others stand on comes first
+    let (high, low): (Vec<_>, Vec<_>) = world.obstacles.0.iter().partition(|obstacle| obstacle.text.on_terrain);
+    for obstacle in low.into_iter().chain(high) {
+        scene.obstacle(obstacle, "world.obstacles", None);
+    }
+    for object in &world.objects.0 {
+        scene.object(object);
+    }
+    scene.all
+}
+
+/// Obstacles as far as they are placed.
+struct Scene<'a> {
+    all: Vec<Obstacle>,
+    names: BTreeSet<String>,
+    groups: &'a mut GroupNames,
+    problems: &'a mut Problems,
+}
+
+impl Scene<'_> {
+    fn object(&mut self, object: &Instance<ObjectText>) {
+        let path = format!("world.objects.{}", object.name);
+        if object.text.obstacles.0.is_empty() && object.text.kind.is_none() {
+            self.problems.error(object.written, &path, "an object of nothing", "kind, or obstacles");
+        }
+        let own = layout::placed(object.place, at_pose(&object.text.at));
+        let pose = self.lifted(own, object.text.on_terrain, (object.written, &path));
+        for obstacle in &object.text.obstacles.0 {
+            self.obstacle(obstacle, &path, Some((object, pose)));
+        }
+    }
+
+    /// Adds an obstacle of the world, or of an object at a pose.
+    fn obstacle(&mut self, obstacle: &Instance<ObstacleText>, path: &str, of: Option<(&Instance<ObjectText>, Pose)>) {
+        let (text, path) = (&obstacle.text, format!("{path}.{}", obstacle.name));
+        let solids = match solids(text) {
+            Ok(solids) => solids,
+            Err((found, expected)) => return self.problems.error(obstacle.written, &path, found, expected),
+        };
+        let own = layout::placed(obstacle.place, at_pose(&text.at));
+        let pose = of.map_or(own, |(_, pose)| pose.then(&own));
+        let pose = self.lifted(pose, text.on_terrain, (obstacle.written, &path));
+        let name = of.map_or_else(|| obstacle.name.clone(), |(object, _)| format!("{}.{}", object.name, obstacle.name));
+        let of_object = of.map_or(&[] as &[String], |(object, _)| &object.text.tags);
+        let several = solids.len() > 1;
+        for (number, (solid, part)) in solids.into_iter().enumerate() {
+            let name = if several { format!("{name}.{number}") } else { name.clone() };
+            if !self.names.insert(name.clone()) {
+                let found = format!("a second obstacle {name:?}");
+                self.problems.error(obstacle.written, &path, found, "a name that is not taken");
+            }
+            self.all.push(Obstacle {
+                name,
+                solid,
+                pose: pose.then(&part),
+                surface: Surface { friction: text.friction, restitution: text.restitution },
+                belt_mps: DVec3::from(text.belt_mps),
+                groups: self.groups.read(&text.groups, &[]),
+                tags: of_object.iter().chain(&text.tags).cloned().collect(),
+                colour: text.colour,
+            });
+        }
+    }
+
+    /// The pose with its height counted from the terrain below, if it is told so.
+    fn lifted(&mut self, pose: Pose, on_terrain: bool, (written, path): (Place, &str)) -> Pose {
+        let height_m = if on_terrain { self.height_m(pose.position_m) } else { Some(0.0) };
+        if height_m.is_none() {
+            let found = format!("nothing below ({}, {})", pose.position_m.x, pose.position_m.y);
+            self.problems.error(written, path, found, "terrain or a plane, with on_terrain");
+        }
+        Pose { position_m: pose.position_m + DVec3::Z * height_m.unwrap_or(0.0), ..pose }
+    }
+
+    /// Height of the highest terrain or plane at a place.
+    fn height_m(&self, at_m: DVec3) -> Option<f64> {
+        // a ray along an edge between two triangles may pass between them
+        const ASIDE_M: [f64; 2] = [0.0, 1e-6];
+        let bears = |obstacle: &&Obstacle| matches!(obstacle.solid.shape(), Shape::Plane | Shape::Heightfield(_));
+        let height = |obstacle: &Obstacle| {
+            ASIDE_M.iter().find_map(|aside| {
+                let above = DVec3::new(at_m.x + aside, at_m.y + aside, SKY_M);
+                let hit = obstacle.solid.ray(&obstacle.pose, above, DVec3::NEG_Z, 2.0 * SKY_M)?;
+                Some(SKY_M - hit.distance_m)
+            })
+        };
+        self.all.iter().filter(bears).filter_map(height).reduce(f64::max)
+    }
+}
+
+/// Above all terrain.
+const SKY_M: f64 = 1e5;
+
+/// The solids of an obstacle and their places on it.
+fn solids(text: &ObstacleText) -> Result<Vec<(Solid, Pose)>, (String, String)> {
+    let shapes = text.shapes().into_iter().chain(text.plane.then_some(Ok(Shape::Plane)));
+    let shapes = shapes.chain(text.terrain.as_ref().map(terrain));
+    let walls = [text.walls.as_ref().map(along_lines), text.plan.as_ref().map(drawn)];
+    let boxes = |(half_m, pose)| (Shape::Box { half_m }, pose);
+    let walls = walls.into_iter().flatten().map(|walls| Ok(walls?.into_iter().map(boxes).collect()));
+    let alone = |shape: Result<Shape, String>| Ok(vec![(shape?, Pose::IDENTITY)]);
+    let mut written: Vec<Result<Vec<(Shape, Pose)>, String>> = shapes.map(alone).chain(walls).collect();
+    let words = "sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh, terrain, walls, plan, plane: true";
+    let made = match (written.pop(), written.len()) {
+        (Some(made), 0) => made.map_err(|found| (found, "a shape".to_owned()))?,
+        (None, _) => return Err(("no shape".to_owned(), format!("one of {words}"))),
+        (_, more) => return Err((format!("{} shapes", more + 1), format!("exactly one of {words}"))),
+    };
+    let solid = |(shape, pose)| Ok((Solid::new(shape)?, pose));
+    made.into_iter().map(solid).collect::<Result<_, _>>().map_err(|found: String| (found, "a shape".to_owned()))
+}

@@ -212,6 +212,7 @@ impl FrameMotion {
 /// All frames of one robot: position and rate of every joint come from `joint`, by its number.
 pub fn frame_motions(frames: &[Frame], joint: impl Fn(usize) -> (f64, f64), motions: &mut Vec<FrameMotion>) {
     motions.clear();
+    motions.reserve(frames.len());
     let mut next = 0;
     for frame in frames {
         let (position, rate) = if frame.joint == Joint::Fixed { (0.0, 0.0) } else { joint(next) };

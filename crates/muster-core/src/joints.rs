@@ -212,12 +212,18 @@ impl FrameMotion {
 /// All frames of one robot: position and rate of every joint come from `joint`, by its number.
 pub fn frame_motions(frames: &[Frame], joint: impl Fn(usize) -> (f64, f64), motions: &mut Vec<FrameMotion>) {
     motions.clear();
+    motions.resize(frames.len(), FrameMotion::BODY);
+    frame_motions_in(frames, joint, motions);
+}
+
+/// The same into a place with room for all of them.
+pub fn frame_motions_in(frames: &[Frame], joint: impl Fn(usize) -> (f64, f64), motions: &mut [FrameMotion]) {
     let mut next = 0;
-    for frame in frames {
+    for (at, frame) in frames.iter().enumerate() {
         let (position, rate) = if frame.joint == Joint::Fixed { (0.0, 0.0) } else { joint(next) };
         next += usize::from(frame.joint != Joint::Fixed);
         let parent = frame.parent.map_or(FrameMotion::BODY, |parent| motions[parent]);
-        motions.push(parent.then(frame, position, rate));
+        motions[at] = parent.then(frame, position, rate);
     }
 }
 

@@ -491,7 +491,7 @@ fn examples_and_demos_fit_the_schema_and_mistakes_do_not() {
     let object = &world["properties"]["objects"]["additionalProperties"];
     for (name, text) in library::FILES {
         let form = if name.starts_with("worlds/") { world } else { object };
-        let other = name.starts_with("demos/") || name.starts_with("robots/");
+        let other = ["demos/", "mounts/", "robots/"].iter().any(|folder| name.starts_with(folder));
         assert!(other || fits(&yaml::parse(text, 0).unwrap(), form), "{name}");
     }
     for text in [

@@ -456,9 +456,11 @@ fn every_robot_of_the_library_has_one_hash_on_any_number_of_threads() {
             "submarine" => ("harbour", -3.0, 2.0),
             "fixed_wing" | "quadrotor" | "rmax" | "surveyor" => ("airfield", 30.0, 5.0),
             "ball" | "barrel" | "crate_box" | "pallet" => ("arena", 1.0, 0.45),
+            "humanoid" | "offroad" | "quadruped" => ("empty", 0.65, 5.0),
             _ => ("empty", 0.0, 5.0),
         };
         let driver = match kind {
+            "lamp" => "light: {on: true}",
             "ball" | "barrel" | "crate_box" | "pallet" => "velocity_mps: [0.5, 0, 0]",
             "fixed_wing" => "driver: {kind: waypoints, by: course, speed_mps: 25, points_m: [[100, 0, 40]]}",
             _ => "driver: {kind: random_walk, speed_mps: 0.5}",

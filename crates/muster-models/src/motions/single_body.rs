@@ -15,7 +15,7 @@ use super::rigid::{renormalize, small_turn};
 use glam::{DMat3, DQuat, DVec3};
 use muster_core::component::{Kind, Motion, Pose, Tick, Turning, Wheel};
 use muster_core::contact::{Mass, Mobility, Part};
-use muster_core::joints::{Frame, FrameMotion, Joint, frame_motions};
+use muster_core::joints::{Frame, FrameMotion, Joint, frame_motions, frame_motions_in};
 use muster_core::lanes::{Column, Quantity, body};
 use muster_core::math;
 use muster_core::spec;
@@ -182,6 +182,9 @@ impl SingleBody {
     }
 }
 
+/// The most frames of a robot that is one body.
+const FRAMES_MAX: usize = 64;
+
 const SHIFT: [Quantity; 3] =
     [Quantity::many("centre_m", 3), Quantity::many("centre_mps", 3), Quantity::many("inertia_kgm2", 6)];
 
@@ -286,6 +289,9 @@ impl Motion for SingleBody {
             };
             links.push(link_of(parts, Some(frame), link.mass_kg, link.centre_m, link.inertia_kgm2));
         }
+        if frames.len() > FRAMES_MAX {
+            return Err((format!("{} frames", frames.len()), format!("at most {FRAMES_MAX}")));
+        }
         let fitted = Self::of(spec.clone(), links, frames);
         if fitted.whole.inertia_kgm2.determinant() <= 0.0 {
             let expected = "inertia_kgm2, or parts or a shape from which it follows".to_owned();
@@ -329,12 +335,12 @@ impl Motion for SingleBody {
     }
 
     fn advance(&self, columns: &mut [Column], lanes: usize, tick: &Tick<'_>) {
-        let mut frames = Vec::new();
+        let mut frames = [FrameMotion::BODY; FRAMES_MAX];
         for lane in 0..lanes {
             let next = if self.jointed {
                 let joints = tick.joints;
                 let joint = |at: usize| (columns[joints.positions() + at][lane], columns[joints.rates() + at][lane]);
-                frame_motions(&self.frames, joint, &mut frames);
+                frame_motions_in(&self.frames, joint, &mut frames);
                 Some(together(&self.links, &frames))
             } else {
                 None

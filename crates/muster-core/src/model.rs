@@ -523,7 +523,9 @@ impl Cohort {
     /// A cohort of robots of this blueprint in a given wind.
     pub fn new(blueprint: Blueprint, wind: &dyn Wind) -> Arc<Self> {
         let layout = Layout::new(&blueprint, wind);
-        let thinnest = blueprint.parts.iter().map(|part| part.solid.inner_radius_m()).fold(f64::INFINITY, f64::min);
+        // a mesh has no thickness that is known
+        let thickness = |part: &Part| part.solid.inner_radius_m().max(0.1 * part.solid.radius_m());
+        let thinnest = blueprint.parts.iter().map(thickness).fold(f64::INFINITY, f64::min);
         let framed = blueprint.parts.iter().any(|part| part.frame.is_some());
         Arc::new(Self { radius_m: blueprint.radius_m(), leap_m: 0.5 * thinnest, framed, blueprint, layout })
     }

@@ -367,3 +367,40 @@ fn legs_and_wheels_go_two_metres_without_falling() {
         assert!(vec3(&sim, "r.position_m").y.abs() < 0.2, "{kind} walks straight");
     }
 }
+
+// E12
+#[test]
+fn of_a_thousand_bodies_only_neighbours_are_looked_at() {
+    let mut sim = simulation(
+        "{robots: [{name: 'b{i}', motion: {kind: single_body, speed_max_mps: 10}, count: 1000, \
+         shape: {box_size_m: [0.4, 0.4, 0.4]}, \
+         layout: {random: {from_m: [-50, -50, 0.2], to_m: [50, 50, 0.2], min_distance_m: 0.7}}}]}",
+    );
+    sim.run_for(0.02);
+    let (pairs, _) = sim.world().coupling();
+    assert!(pairs < 1000 * 1000 / 20, "{pairs} pairs");
+}
+
+// E13
+#[test]
+fn what_a_robot_collides_with_is_chosen_apart_from_how_it_moves() {
+    // a wedge of a metre whose tip is at z = 0.5; its box is a metre wide everywhere
+    let wedge = "mesh: {vertices_m: [[-0.5, -0.5, -0.5], [0.5, -0.5, -0.5], [0.5, 0.5, -0.5], [-0.5, 0.5, -0.5], \
+                 [0, 0, 0.5]], triangles: [[0, 2, 1], [0, 3, 2], [0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]}";
+    let furthest = |shape: &str| {
+        let mut sim = body(
+            "obstacles: {beam: {box_size_m: [0.2, 4, 0.2], at: {xyz_m: [1, 0, 1.02]}}}",
+            &format!(
+                "shape: {{{shape}, friction: 0, restitution: 0}}, at: {{xyz_m: [0, 0, 0.5]}}, velocity_mps: [2, 0, 0]"
+            ),
+        );
+        let further = |x: f64, _| {
+            sim.run_for(0.01);
+            x.max(vec3(&sim, "b.position_m").x)
+        };
+        (0..100).fold(0.0, further)
+    };
+    let (by_box, by_mesh) = (furthest("box_size_m: [1, 1, 1]"), furthest(wedge));
+    assert!(by_box < 0.5, "the edge of the box meets the beam: {by_box}");
+    assert!((by_mesh - 0.86).abs() < 0.02, "the mesh goes below it until its tip does: {by_mesh}");
+}

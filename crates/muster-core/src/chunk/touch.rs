@@ -105,7 +105,7 @@ impl Lanes {
                     pose.position_m -= step_m;
                     let placed = Placed { solid: &part.solid, pose };
                     let other = Placed { solid: &obstacle.solid, pose: obstacle.pose };
-                    share.min(first_meeting(&placed, step_m, &other))
+                    share.min(first_meeting(&placed, step_m, &other, cohort.leap_m))
                 })
             });
             if share < 1.0 {
@@ -123,8 +123,9 @@ impl Lanes {
     }
 }
 
-/// After which share of its step a solid first meets another; 1 if it does not, or overlaps it from the start.
-fn first_meeting(moving: &Placed<'_>, step_m: DVec3, other: &Placed<'_>) -> f64 {
+/// After which share of its step a solid first meets another, if it would go deeper into it than `leap_m` from there; 1 if
+/// not, or if it overlaps it from the start. What only slides along another is left to the contact.
+fn first_meeting(moving: &Placed<'_>, step_m: DVec3, other: &Placed<'_>, leap_m: f64) -> f64 {
     let options = ShapeCastOptions { max_time_of_impact: 1.0, ..ShapeCastOptions::default() };
     let hit = cast_shapes(
         &moving.solid.form_pose(&moving.pose),
@@ -136,7 +137,11 @@ fn first_meeting(moving: &Placed<'_>, step_m: DVec3, other: &Placed<'_>) -> f64 
         options,
     );
     match hit {
-        Ok(Some(hit)) if hit.time_of_impact > 0.0 => hit.time_of_impact,
+        Ok(Some(hit)) if hit.time_of_impact > 0.0 => {
+            let normal = moving.pose.orientation * (moving.solid.turn * hit.normal1);
+            let deep_m = (1.0 - hit.time_of_impact) * step_m.dot(normal).abs();
+            if deep_m > leap_m { hit.time_of_impact } else { 1.0 }
+        }
         _ => 1.0,
     }
 }

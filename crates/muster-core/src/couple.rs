@@ -462,7 +462,7 @@ impl Group {
         for at in 0..self.chunks.len() {
             for number in 0..self.chunks[at].ties.len() {
                 let to = self.chunks[at].ties[number].to;
-                let lane_of = |chunk: &Box<Chunk>| chunk.robots[..chunk.len].iter().position(|&robot| robot == to);
+                let lane_of = |chunk: &Chunk| chunk.robots[..chunk.len].iter().position(|&robot| robot == to);
                 let mut places = self.chunks.iter().enumerate();
                 if let Some((chunk, lane)) = places.find_map(|(at, chunk)| Some((at, lane_of(chunk)?))) {
                     self.chunks[at].ties[number].second = (chunk as u32, lane as u8);

@@ -7,10 +7,11 @@ use muster_core::service::Parameter;
 use muster_core::spec::{Field, Schema, Spec};
 use muster_models::REGISTRY;
 use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
-use muster_scenario::outline::TerrainText;
+use muster_scenario::outline::{MeshText, TerrainText};
 use muster_scenario::text::{
-    At, DriverText, EventText, ExpectText, FireText, LightText, MotionText, ObjectText, ObstacleText, RobotText,
-    RunText, ScenarioText, SensorText, WaterText, WaveText, WorldText, ZoneText,
+    At, DriverText, EventText, ExpectText, FireText, FrameText, HeldText, LightText, MotionText, ObjectText,
+    ObstacleText, PartText, RobotText, RunText, ScenarioText, SensorText, ShapeText, WaterText, WaveText, WorldText,
+    ZoneText,
 };
 use muster_scenario::walls::{PlanText, WallsText};
 use std::fmt::Write;
@@ -64,7 +65,7 @@ pub(crate) fn text() -> String {
         "# Reference\n\nMade by `cargo xtask reference` from the tables that read scenarios. Units are in the names.\n",
     );
     page.push_str(HABITS);
-    let blocks: [(&str, &[Field]); 26] = [
+    let blocks: [(&str, &[Field]); 31] = [
         ("Scenario", ScenarioText::FIELDS),
         ("`world`", WorldText::FIELDS),
         ("`world.water`", WaterText::FIELDS),
@@ -78,6 +79,11 @@ pub(crate) fn text() -> String {
         ("`world.zones.NAME`", ZoneText::FIELDS),
         ("`run`", RunText::FIELDS),
         ("A robot", RobotText::FIELDS),
+        ("`attached`", HeldText::FIELDS),
+        ("`shape`", ShapeText::FIELDS),
+        ("`parts.NAME`", PartText::FIELDS),
+        ("`frames.NAME`", FrameText::FIELDS),
+        ("`shape.mesh`", MeshText::FIELDS),
         ("`light`", LightText::FIELDS),
         ("`at`", At::FIELDS),
         ("`layout`", Layout::FIELDS),

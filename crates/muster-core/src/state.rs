@@ -405,8 +405,10 @@ impl State {
         chunk.ties.len() < before
     }
 
-    /// Puts a robot at another place, at rest.
+    /// Puts a robot at another place, at rest. It lets go of what it holds and is let go.
     pub(crate) fn teleport(&mut self, number: u32, pose: Pose) -> Option<()> {
+        self.detach(number);
+        self.chunks.iter_mut().flatten().for_each(|chunk| chunk.ties.retain(|tie| tie.to != number));
         let (chunk, lane) = self.place_of_mut(number)?;
         body::set_vec3(&mut chunk.real, body::POSITION, lane, pose.position_m);
         body::set_orientation(&mut chunk.real, lane, pose.orientation);

@@ -313,7 +313,7 @@ pub static SERVICES: &[Service] = &[
     },
     Service {
         name: "teleport",
-        doc: "Puts the robot somewhere else at once, at rest.",
+        doc: "Puts the robot somewhere else at once, at rest; it lets go of what it holds and is let go.",
         parameters: &[
             number("x_m", "Where, east."),
             number("y_m", "Where, north."),

@@ -63,6 +63,12 @@ impl GroupNames {
     }
 }
 
+/// What was found and what was expected, if a text tells both; else with the usual expectation.
+pub(crate) fn told(wrong: &str, expected: &str) -> (String, String) {
+    let (found, expected) = wrong.split_once(", expected ").unwrap_or((wrong, expected));
+    (found.to_owned(), expected.to_owned())
+}
+
 /// The one shape among those written.
 fn only_shape(mut shapes: Vec<Result<Shape, String>>) -> Result<Solid, String> {
     match (shapes.pop(), shapes.len()) {
@@ -327,7 +333,10 @@ impl RobotBuilder {
                     let name = "body".to_owned();
                     parts.push(Part { name, frame: None, pose: Pose::IDENTITY, solid, surface, groups });
                 }
-                Err(found) => problem(below(&reading.path, "shape"), found, ONE),
+                Err(wrong) => {
+                    let (found, expected) = told(&wrong, ONE);
+                    problem(below(&reading.path, "shape"), found, &expected);
+                }
             }
         }
         for (name, part) in &text.parts.0 {
@@ -352,7 +361,10 @@ impl RobotBuilder {
                     },
                     groups: self.groups.read(of, meets),
                 }),
-                Err(found) => problem(path, found, ONE),
+                Err(wrong) => {
+                    let (found, expected) = told(&wrong, ONE);
+                    problem(path, found, &expected);
+                }
             }
         }
         fits.then_some(parts)

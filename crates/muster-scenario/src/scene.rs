@@ -3,7 +3,7 @@
 
 use crate::layout::{self, Layout};
 use crate::outline::terrain;
-use crate::robot::{GroupNames, at_pose};
+use crate::robot::{GroupNames, at_pose, told};
 use crate::template::{Scope, expand};
 use crate::text::{ObjectText, ObstacleText, WorldText};
 use crate::walls::{along_lines, drawn};
@@ -235,10 +235,10 @@ fn solids(text: &ObstacleText) -> Result<Vec<(Solid, Pose)>, (String, String)> {
     let mut written: Vec<Result<Vec<(Shape, Pose)>, String>> = shapes.map(alone).chain(walls).collect();
     let words = "sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh, terrain, walls, plan, plane: true";
     let made = match (written.pop(), written.len()) {
-        (Some(made), 0) => made.map_err(|found| (found, "a shape".to_owned()))?,
+        (Some(made), 0) => made.map_err(|wrong| told(&wrong, "a shape"))?,
         (None, _) => return Err(("no shape".to_owned(), format!("one of {words}"))),
         (_, more) => return Err((format!("{} shapes", more + 1), format!("exactly one of {words}"))),
     };
     let solid = |(shape, pose)| Ok((Solid::new(shape)?, pose));
-    made.into_iter().map(solid).collect::<Result<_, _>>().map_err(|found: String| (found, "a shape".to_owned()))
+    made.into_iter().map(solid).collect::<Result<_, _>>().map_err(|wrong: String| told(&wrong, "a shape"))
 }

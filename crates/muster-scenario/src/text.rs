@@ -529,11 +529,12 @@ spec! {
 }
 
 spec! {
-    /// What a robot with mass is attached to from the start.
+    /// What a robot with mass is attached to from the start; whoever holds it needs none. Chains are allowed.
     pub struct HeldText {
         /// The robot that holds it.
         to: String;
-        /// Held at this point of the other's body, about which both may turn, like a trailer; held fast if none is given.
+        /// Held at this point in the frame of the other's body, about which both may turn, like a trailer; held fast if none is
+        /// given.
         hitch_m: Option<[f64; 3]>;
     }
 }

@@ -404,3 +404,21 @@ fn what_a_robot_collides_with_is_chosen_apart_from_how_it_moves() {
     assert!(by_box < 0.5, "the edge of the box meets the beam: {by_box}");
     assert!((by_mesh - 0.86).abs() < 0.02, "the mesh goes below it until its tip does: {by_mesh}");
 }
+
+#[test]
+fn a_robot_that_is_put_elsewhere_lets_go_and_nobody_is_torn_along() {
+    let mut sim = simulation(
+        "{robots: [{name: a, motion: {kind: single_body}, shape: {box_size_m: [0.5, 0.5, 0.5]}, at: {xyz_m: [0, 0, 0.25]}}, \
+         {name: b, motion: {kind: single_body}, shape: {box_size_m: [0.5, 0.5, 0.5]}, at: {xyz_m: [0.6, 0, 0.25]}, \
+         attached: {to: a}}]}",
+    );
+    sim.run_for(0.1);
+    let pose = muster_core::component::Pose {
+        position_m: DVec3::new(20.0, 5.0, 0.25),
+        ..muster_core::component::Pose::IDENTITY
+    };
+    sim.command(Action::Teleport { robot: "a".to_owned(), pose });
+    sim.run_for(0.5);
+    assert!((vec3(&sim, "b.position_m") - DVec3::new(0.6, 0.0, 0.25)).length() < 1e-2);
+    assert!((vec3(&sim, "a.position_m") - pose.position_m).length() < 1e-2);
+}

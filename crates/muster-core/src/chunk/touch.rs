@@ -380,6 +380,7 @@ impl Room {
             if mass.per_kg > 0.0 && mover.touched() {
                 write_back(&mut chunk.lanes, usize::from(lane), &mass, mover, now.then_some(dt_s));
                 chunk.lanes.pushed |= !now;
+                chunk.lanes.touched |= u32::from(now) << lane;
             }
         }
     }

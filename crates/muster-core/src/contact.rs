@@ -342,6 +342,13 @@ mod tests {
             check(&shape, pose, &Shape::Heightfield(Arc::new(flat.clone())), Some((DVec3::Z, 0.1)));
             check(&shape, pose, &Shape::Mesh(Arc::new(quad.clone())), Some((DVec3::Z, 0.1)));
         }
+        // a mesh on terrain or on a mesh is its convex hull
+        let corner = |at: u32| DVec3::new(f64::from(at & 1), f64::from(at >> 1 & 1), f64::from(at >> 2)) * 2.0 - 1.0;
+        let faces = [[0, 2, 1], [1, 2, 3], [4, 5, 6], [5, 7, 6], [0, 1, 4], [1, 5, 4], [2, 6, 3], [3, 6, 7], [0, 4, 2]];
+        let faces = faces.into_iter().chain([[2, 4, 6], [1, 3, 5], [3, 7, 5]]).collect();
+        let cube = Shape::Mesh(Arc::new(Mesh { vertices_m: (0..8).map(corner).collect(), triangles: faces }));
+        check(&cube, at(0.7, 0.6, 0.9), &Shape::Heightfield(Arc::new(flat.clone())), Some((DVec3::Z, 0.1)));
+        check(&cube, at(0.7, 0.6, 0.9), &Shape::Plane, Some((DVec3::Z, 0.1)));
         // the slope's surface is at 1 m in its middle
         let on_slope = DVec3::new(0.5, 0.5, 1.1) + up * 0.4;
         let slope = Shape::Heightfield(Arc::new(slope));

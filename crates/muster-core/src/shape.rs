@@ -103,6 +103,8 @@ pub struct Solid {
     pub(crate) turn: DQuat,
     radius_m: f64,
     inner_radius_m: f64,
+    /// The convex hull of a mesh: what it is to terrain and to other meshes, as triangles have no inside.
+    convex: Option<SharedShape>,
     /// Centre and half edges of the box that holds it, in its own frame; endless for a plane.
     hull: (DVec3, DVec3),
 }
@@ -147,7 +149,11 @@ impl Solid {
             Shape::Plane => (DVec3::ZERO, DVec3::INFINITY),
             _ => (bounds.center(), bounds.half_extents()),
         };
-        Ok(Self { shape, form, turn, radius_m, inner_radius_m, hull })
+        let convex = match &shape {
+            Shape::Mesh(mesh) => SharedShape::convex_hull(&mesh.vertices_m),
+            _ => None,
+        };
+        Ok(Self { shape, form, turn, radius_m, inner_radius_m, convex, hull })
     }
 
     /// What it is.
@@ -163,6 +169,11 @@ impl Solid {
     /// Radius of the largest ball around the pose inside the shape; 0 for what has no inside.
     pub fn inner_radius_m(&self) -> f64 {
         self.inner_radius_m
+    }
+
+    /// What it is to triangles.
+    pub(crate) fn convex_form(&self) -> &SharedShape {
+        self.convex.as_ref().unwrap_or(&self.form)
     }
 
     pub(crate) fn form_pose(&self, pose: &Pose) -> ParryPose {

@@ -295,7 +295,7 @@ impl Probe {
         add(key, normal, (&first.pose, &plane.pose), &mut spots[..count], of_key(known, key), found);
     }
 
-    /// Every triangle of the second part that is near the first.
+    /// Every triangle of the second part that is near the first, of which a mesh is its convex hull here.
     fn on_triangles(
         &mut self,
         key: PatchKey,
@@ -305,9 +305,10 @@ impl Probe {
         found: &mut Vec<Patch>,
     ) {
         let between = second.solid.form_pose(&second.pose).inverse() * first.solid.form_pose(&first.pose);
+        let solid = first.solid.convex_form();
         let bounds = {
             use parry3d_f64::bounding_volume::BoundingVolume;
-            first.solid.form.compute_aabb(&between).loosened(MARGIN_M)
+            solid.compute_aabb(&between).loosened(MARGIN_M)
         };
         let (inverse, form) = (between.inverse(), &second.solid.form);
         let begin = found.len();
@@ -315,7 +316,7 @@ impl Probe {
             terrain.map_elements_in_local_aabb(&bounds, &mut |triangle, part| {
                 let constraints = terrain.triangle_normal_constraints(triangle);
                 let constraints = constraints.as_ref().map(|normals| normals as &dyn NormalConstraints);
-                self.ask(&inverse, (&*first.solid.form.0, None), (part, constraints));
+                self.ask(&inverse, (&*solid.0, None), (part, constraints));
                 let key = PatchKey { triangle, ..key };
                 self.keep(key, first, second, of_key(known, key), found);
             });
@@ -323,7 +324,7 @@ impl Probe {
             for triangle in mesh.bvh().intersect_aabb(&bounds) {
                 let constraints = mesh.triangle_normal_constraints(triangle);
                 let constraints = constraints.as_ref().map(|normals| normals as &dyn NormalConstraints);
-                self.ask(&inverse, (&*first.solid.form.0, None), (&mesh.triangle(triangle), constraints));
+                self.ask(&inverse, (&*solid.0, None), (&mesh.triangle(triangle), constraints));
                 let key = PatchKey { triangle, ..key };
                 self.keep(key, first, second, of_key(known, key), found);
             }

@@ -235,61 +235,36 @@ impl Probe {
         if height_m > first.solid.radius_m() + MARGIN_M {
             return;
         }
-        let form = first.solid.form_pose(&first.pose);
-        let down = form.rotation.inverse() * -normal;
-        let mut feature = PolygonalFeature::default();
-        let border_m = match (&first.solid.shape(), first.solid.form.as_polygonal_feature_map()) {
-            (Shape::Sphere { radius_m }, _) => {
-                feature.num_vertices = 1;
-                *radius_m
-            }
-            (_, Some((map, border_m))) => {
-                map.local_support_feature(down, &mut feature);
-                border_m
-            }
-            _ => return self.mesh_on_plane(key, first, plane, known, found),
-        };
-        let into_plane = plane.pose.orientation.inverse();
-        let mut spots = [Spot::default(); SPOTS];
-        let mut count = 0;
-        for (vertex, id) in feature.vertices.iter().zip(&feature.vids).take(feature.num_vertices.min(SPOTS)) {
-            let at = form.rotation * (*vertex + down * border_m) + form.translation;
+        let (out_of_first, into_plane) = (first.pose.orientation.inverse(), plane.pose.orientation.inverse());
+        let mut chosen = Reduction::default();
+        let mut consider = |at: DVec3, feature: u32| {
             let gap_m = normal.dot(at - plane.pose.position_m);
             if gap_m <= MARGIN_M {
-                spots[count] = Spot {
-                    on_first: first.pose.orientation.inverse() * (at - first.pose.position_m),
+                chosen.add(Spot {
+                    on_first: out_of_first * (at - first.pose.position_m),
                     on_second: into_plane * (at - normal * gap_m - plane.pose.position_m),
                     gap_m,
-                    feature: [id.0, 0],
+                    feature: [feature, 0],
                     impulse: [0.0; 3],
-                };
-                count += 1;
+                });
             }
-        }
-        add(key, normal, (&first.pose, &plane.pose), &mut spots[..count], of_key(known, key), found);
-    }
-
-    /// The deepest corners of a mesh below a plane.
-    fn mesh_on_plane(
-        &mut self,
-        key: PatchKey,
-        first: &Placed<'_>,
-        plane: &Placed<'_>,
-        known: &[Patch],
-        found: &mut Vec<Patch>,
-    ) {
-        let Shape::Mesh(mesh) = first.solid.shape() else { return };
-        let normal = plane.pose.orientation * DVec3::Z;
-        let into_plane = plane.pose.orientation.inverse();
-        let mut chosen = Reduction::default();
-        for (index, corner) in mesh.vertices_m.iter().enumerate() {
-            let at = first.pose.orientation * *corner + first.pose.position_m;
-            let gap_m = normal.dot(at - plane.pose.position_m);
-            if gap_m <= MARGIN_M {
-                let on_second = into_plane * (at - normal * gap_m - plane.pose.position_m);
-                let feature = [index as u32, 0];
-                chosen.add(Spot { on_first: *corner, on_second, gap_m, feature, impulse: [0.0; 3] });
+        };
+        let form = first.solid.form_pose(&first.pose);
+        let down = form.rotation.inverse() * -normal;
+        let placed = |point: DVec3| form.rotation * point + form.translation;
+        match (first.solid.shape(), first.solid.form.as_polygonal_feature_map()) {
+            (Shape::Sphere { radius_m }, _) => consider(placed(down * *radius_m), 0),
+            (Shape::Mesh(mesh), _) => {
+                (0..).zip(&mesh.vertices_m).for_each(|(index, corner)| consider(placed(*corner), index));
             }
+            (_, Some((map, border_m))) => {
+                let mut feature = PolygonalFeature::default();
+                map.local_support_feature(down, &mut feature);
+                for (vertex, id) in feature.vertices.iter().zip(&feature.vids).take(feature.num_vertices) {
+                    consider(placed(*vertex + down * border_m), id.0);
+                }
+            }
+            _ => {}
         }
         let (mut spots, count) = chosen.reduce();
         add(key, normal, (&first.pose, &plane.pose), &mut spots[..count], of_key(known, key), found);

@@ -132,13 +132,13 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
     let builder = RobotBuilder::new(registry, Arc::clone(&environment.wind), groups);
     let before = problems.list().len();
     let attached = attach(&mut node, &mut problems);
-    let (robots, cohorts) = place_robots(files, &node, whole, builder, &mut problems);
+    let (robots, cohorts, places) = place_robots(files, &node, whole, builder, &mut problems);
     // a robot that could not be made is not missed a second time by those who name it
     let complete = problems.list().len() == before;
     if complete {
         check_share(whole, &node, &robots, &mut problems);
         check_compounds(whole, &node, &robots, &mut problems);
-        check_attached(&robots, &mut problems);
+        check_attached(&robots, &places, &mut problems);
     }
     let expect = whole.expect.iter().cloned().enumerate().map(|(at, expect)| (expect, place_of(&node, "expect", at)));
     let expect: Vec<(ExpectText, Place)> = expect.collect();
@@ -395,7 +395,8 @@ fn wind(world: &WorldText, registry: Registry, problems: &mut Problems) -> Optio
     }
 }
 
-type Placed = (Vec<Placement>, BTreeMap<String, Arc<Cohort>>);
+/// Robots, their cohorts, and where each robot is written.
+type Placed = (Vec<Placement>, BTreeMap<String, Arc<Cohort>>, BTreeMap<String, Place>);
 
 fn place_robots(
     files: &mut Files,
@@ -426,7 +427,7 @@ fn place_robots(
     }
     builder.check_subscriptions(&robots, problems);
     builder.groups.check(problems);
-    (robots, builder.into_cohorts())
+    (robots, builder.into_cohorts(), names)
 }
 
 type Places<'a> = (&'a mut RobotBuilder, &'a mut BTreeMap<String, Place>, &'a mut Vec<Placement>);
@@ -682,18 +683,25 @@ fn placement(name: String, cohort: Arc<Cohort>, place: Option<Pose>, text: &Robo
     Placement { name, realm: 0, cohort, pose, velocity_mps: DVec3::from(text.velocity_mps) + ahead, attached }
 }
 
-/// Robots that are attached have mass, and those that hold them exist.
-fn check_attached(robots: &[Placement], problems: &mut Problems) {
+/// Robots that are attached have mass, those that hold them exist, and nobody holds itself, by others or directly.
+fn check_attached(robots: &[Placement], places: &BTreeMap<String, Place>, problems: &mut Problems) {
+    let holder = |name: &str| robots.iter().find(|robot| robot.name == name)?.attached.as_ref().map(|held| &held.0);
     for robot in robots {
-        let Some((holder, _)) = &robot.attached else { continue };
-        let path = format!("robots.{}.attached", robot.name);
-        if holder == &robot.name || !robots.iter().any(|other| other.name == *holder) {
+        let Some((to, _)) = &robot.attached else { continue };
+        let (place, path) = (places.get(&robot.name).copied().unwrap_or_default(), format!("{}.attached", robot.name));
+        if !robots.iter().any(|other| other.name == *to) {
             let others = robots.iter().map(|other| other.name.as_str()).filter(|name| *name != robot.name);
-            problems.unknown(Place::default(), &path, holder, "another robot", others);
+            problems.unknown(place, &path, to, "another robot", others);
+        } else if std::iter::successors(Some(to), |name| holder(name))
+            .take(robots.len())
+            .any(|name| *name == robot.name)
+        {
+            let expected = "robots that do not hold each other in a circle";
+            problems.error(place, &path, format!("{:?} attached to itself by way of {to:?}", robot.name), expected);
         }
         if robot.cohort.blueprint.motion.mobility() != Mobility::Dynamic {
             let found = format!("a robot with motion {:?}, which has no mass", robot.cohort.blueprint.motion_kind);
-            problems.error(Place::default(), &path, found, "a robot with mass, such as one with motion single_body");
+            problems.error(place, &path, found, "a robot with mass, such as one with motion single_body");
         }
     }
 }

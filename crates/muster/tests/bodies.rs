@@ -422,3 +422,23 @@ fn a_robot_that_is_put_elsewhere_lets_go_and_nobody_is_torn_along() {
     assert!((vec3(&sim, "b.position_m") - DVec3::new(0.6, 0.0, 0.25)).length() < 1e-2);
     assert!((vec3(&sim, "a.position_m") - pose.position_m).length() < 1e-2);
 }
+
+#[test]
+fn wrong_attachments_are_told_with_their_line() {
+    let refusal = |attached: &str| {
+        let text = format!(
+            "robots:\n  - {{name: a, motion: {{kind: single_body}}, shape: {{sphere_radius_m: 1}}, attached: {{to: b}}}}\n  - {attached}\n"
+        );
+        let setup = Setup::default();
+        Simulation::from_text(&text, &setup).err().map(|error| error.to_string()).expect("refused")
+    };
+    let body = "motion: {kind: single_body}, shape: {sphere_radius_m: 1}";
+    for (second, line, words) in [
+        (format!("{{name: b, {body}, attached: {{to: a}}}}"), ":2:", "attached to itself by way of \"b\""),
+        (format!("{{name: bb, {body}}}"), ":2:", "expected another robot: bb"),
+        ("{name: b, kind: point, attached: {to: a}}".to_owned(), ":3:", "which has no mass"),
+    ] {
+        let refusal = refusal(&second);
+        assert!(refusal.contains(line) && refusal.contains(words), "{refusal}");
+    }
+}

@@ -6,6 +6,8 @@
 mod sense;
 mod touch;
 
+pub(crate) use touch::{frames_of, place_of};
+
 use touch::Room;
 pub(crate) use touch::{Found, find_pair, settle};
 

@@ -541,6 +541,17 @@ pub trait Look: Send + Sync {
         None
     }
 
+    /// True if it casts rays or takes pictures, so that it needs the parts of robots where they are.
+    fn sees_bodies(&self) -> bool {
+        false
+    }
+
+    /// True if samples are made only while somebody listens: images. What a sensor says may then not depend on earlier
+    /// samples.
+    fn on_demand(&self) -> bool {
+        false
+    }
+
     /// Fills the sample.
     fn look(&self, at: &LookAt<'_>, sample: &mut Vec<f64>);
 }
@@ -553,6 +564,22 @@ pub struct LookAt<'a> {
     pub robot: usize,
     /// Where the sensor sits: `body_from_sensor`.
     pub mount: &'a Pose,
+    /// Key of the sensor's random streams.
+    pub stream: u64,
+    /// Which sample this is, counted on the sensor's lattice from the start of the simulation.
+    pub index: u64,
+    /// Time between two samples.
+    pub period_s: f64,
+    /// How to run kernels.
+    pub simd: Simd,
+}
+
+impl LookAt<'_> {
+    /// `world_from_sensor`.
+    pub fn pose(&self) -> Pose {
+        let body = &self.world.robots[self.robot];
+        Pose { position_m: body.position_m, orientation: body.orientation }.then(self.mount)
+    }
 }
 
 /// Changes samples between measurement and delivery.

@@ -14,6 +14,7 @@ pub use bond::Bond;
 use crate::component::Pose;
 use crate::lanes::{Column, body};
 use crate::shape::Solid;
+use crate::skin::Skin;
 use glam::{DMat3, DVec3};
 use patch::Probe;
 
@@ -34,8 +35,8 @@ pub struct Obstacle {
     pub groups: Groups,
     /// What it is, in words that sensors look for: `tree`, `victim`.
     pub tags: Vec<String>,
-    /// Red, green and blue, from 0 to 1; up to whoever draws it if none.
-    pub colour: Option<[f64; 3]>,
+    /// What its surface looks like.
+    pub skin: Skin,
 }
 
 impl Obstacle {
@@ -49,7 +50,7 @@ impl Obstacle {
             belt_mps: DVec3::ZERO,
             groups: Groups::ALL,
             tags: Vec::new(),
-            colour: None,
+            skin: Skin::default(),
         }
     }
 }
@@ -69,6 +70,10 @@ pub struct Part {
     pub surface: Surface,
     /// Whom it meets.
     pub groups: Groups,
+    /// What its surface looks like.
+    pub skin: Skin,
+    /// False if cameras and range sensors do not see it.
+    pub visible: bool,
 }
 
 /// How a surface behaves in contact.
@@ -337,6 +342,7 @@ mod tests {
                 .map(DVec3::from)
                 .to_vec(),
             triangles: vec![[0, 1, 2], [0, 2, 3]],
+            paint: None,
         };
         for (shape, pose) in [(BALL, at(0.7, 0.6, 0.4)), (CUBE, at(0.7, 0.6, 0.9)), (CYLINDER, at(0.7, 0.6, 0.9))] {
             check(&shape, pose, &Shape::Heightfield(Arc::new(flat.clone())), Some((DVec3::Z, 0.1)));
@@ -346,7 +352,8 @@ mod tests {
         let corner = |at: u32| DVec3::new(f64::from(at & 1), f64::from(at >> 1 & 1), f64::from(at >> 2)) * 2.0 - 1.0;
         let faces = [[0, 2, 1], [1, 2, 3], [4, 5, 6], [5, 7, 6], [0, 1, 4], [1, 5, 4], [2, 6, 3], [3, 6, 7], [0, 4, 2]];
         let faces = faces.into_iter().chain([[2, 4, 6], [1, 3, 5], [3, 7, 5]]).collect();
-        let cube = Shape::Mesh(Arc::new(Mesh { vertices_m: (0..8).map(corner).collect(), triangles: faces }));
+        let cube =
+            Shape::Mesh(Arc::new(Mesh { vertices_m: (0..8).map(corner).collect(), triangles: faces, paint: None }));
         check(&cube, at(0.7, 0.6, 0.9), &Shape::Heightfield(Arc::new(flat.clone())), Some((DVec3::Z, 0.1)));
         check(&cube, at(0.7, 0.6, 0.9), &Shape::Plane, Some((DVec3::Z, 0.1)));
         // the slope's surface is at 1 m in its middle

@@ -5,6 +5,7 @@ use crate::chunk::attempt;
 use crate::component::{LookAt, Sense};
 use crate::exec::Job;
 use crate::model::{Cohort, SensorSlot};
+use crate::simd::Simd;
 use crate::snapshot::{Frozen, Snapshot};
 use crate::state::Robot;
 use crate::time::SimTime;
@@ -21,6 +22,8 @@ pub(crate) struct LookItem {
     /// The robot by roster number, which may pass to another robot meanwhile, and by identity.
     pub(crate) robot: u32,
     pub(crate) key: u64,
+    /// Key of the sensor's random streams.
+    pub(crate) stream: u64,
 }
 
 impl LookItem {
@@ -47,6 +50,7 @@ pub struct LookJob {
     pub(crate) index: u64,
     pub(crate) stamp: SimTime,
     pub(crate) visible_at: SimTime,
+    pub(crate) simd: Simd,
 }
 
 impl Job for LookJob {
@@ -54,18 +58,35 @@ impl Job for LookJob {
         self.values.resize_with(self.items.len().max(self.values.len()), Vec::new);
         for (at, (item, values)) in self.items.iter().zip(&mut self.values).enumerate() {
             let world = &self.frozen[item.realm as usize];
-            let looked = || look(&item.cohort, item.sensor as usize, world, item.seen as usize, values);
+            let glance = Glance { seen: item.seen as usize, stream: item.stream, index: self.index, simd: self.simd };
+            let looked = || look(&item.cohort, item.sensor as usize, world, glance, values);
             self.panics.extend(attempt(looked).map(|panic| (at, panic)));
         }
     }
 }
 
+/// Who looks, and for which time.
+#[derive(Clone, Copy)]
+pub(crate) struct Glance {
+    /// The robot's position in the snapshot.
+    pub(crate) seen: usize,
+    pub(crate) stream: u64,
+    pub(crate) index: u64,
+    pub(crate) simd: Simd,
+}
+
 /// Fills one sample.
-pub(crate) fn look(cohort: &Cohort, sensor: usize, world: &Snapshot, robot: usize, values: &mut Vec<f64>) {
+pub(crate) fn look(cohort: &Cohort, sensor: usize, world: &Snapshot, glance: Glance, values: &mut Vec<f64>) {
     let slot = &cohort.blueprint.sensors[sensor];
     values.clear();
     if let Sense::World(look) = slot.sensor.sense() {
         values.reserve(look.capacity(world.robots.len()));
-        look.look(&LookAt { world, robot, mount: &slot.mount }, values);
+        let Glance { seen: robot, stream, index, simd } = glance;
+        let mount = match slot.frame {
+            Some(frame) => world.frame_pose(robot, frame).then(&slot.mount),
+            None => slot.mount,
+        };
+        let period_s = slot.rate.period_s();
+        look.look(&LookAt { world, robot, mount: &mount, stream, index, period_s, simd }, values);
     }
 }

@@ -6,8 +6,10 @@ use crate::contact::{Bond, Mobility, Part};
 use crate::event::Event;
 use crate::joints::{Frame, JointColumns, jointed, reach_m};
 use crate::lanes::{LANES, Quantity, body};
+use crate::material::Material;
 use crate::obstacles::Obstacles;
 use crate::random;
+use crate::render::{Null, Renderer};
 use crate::time::{Rate, SimTime};
 use crate::zone::{Fire, Zone};
 use glam::DVec3;
@@ -37,6 +39,10 @@ pub struct Environment {
     pub fires: Vec<Fire>,
     /// Parts of space with a meaning.
     pub zones: Vec<Zone>,
+    /// What surfaces are made of; the first is that of whatever names none.
+    pub materials: Vec<Material>,
+    /// Who makes pictures.
+    pub renderer: Arc<dyn Renderer>,
 }
 
 impl Environment {
@@ -53,6 +59,8 @@ impl Environment {
             decimal_year: 2026.0,
             fires: Vec::new(),
             zones: Vec::new(),
+            materials: vec![Material::plain()],
+            renderer: Arc::new(Null),
         }
     }
 }

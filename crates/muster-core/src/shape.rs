@@ -2,6 +2,7 @@
 //! parry3d in double precision; the only state is in the question, so an answer never depends on an earlier one.
 
 use crate::component::Pose;
+use crate::skin::Paint;
 use glam::{DMat3, DQuat, DVec3};
 use parry3d_f64::bounding_volume::Aabb;
 use parry3d_f64::math::Pose as ParryPose;
@@ -72,6 +73,8 @@ pub struct Mesh {
     pub vertices_m: Vec<DVec3>,
     /// Three corners each.
     pub triangles: Vec<[u32; 3]>,
+    /// What its triangles look like, if not like the solid it is the outline of.
+    pub paint: Option<Paint>,
 }
 
 /// What a shape weighs at a density of 1 kg/m³.

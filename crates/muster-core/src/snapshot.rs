@@ -1,8 +1,11 @@
 //! The frozen world: a consistent copy of every robot's pose at one instant. Sensors look at it, on this thread or
 //! another, while nothing in it moves.
 
+use crate::component::Pose;
+use crate::contact::Part;
 use crate::grid::Grid;
-use crate::model::Environment;
+use crate::model::{Cohort, Environment};
+use crate::ray::{Hit, Reach, Thing};
 use crate::time::SimTime;
 use glam::{DQuat, DVec3};
 use std::sync::Arc;
@@ -26,6 +29,26 @@ pub struct Seen {
     pub radius_m: f64,
 }
 
+/// A part of a robot where it is.
+#[derive(Clone)]
+pub struct Body {
+    /// The robot, as an index into the snapshot.
+    pub robot: u32,
+    /// The part, as an index into the cohort's.
+    pub part: u16,
+    /// What the robot is made of.
+    pub cohort: Arc<Cohort>,
+    /// `world_from_part`.
+    pub pose: Pose,
+}
+
+impl Body {
+    /// The part.
+    pub fn part(&self) -> &Part {
+        &self.cohort.blueprint.parts[usize::from(self.part)]
+    }
+}
+
 /// Every robot at one instant, in the order of the roster.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -35,6 +58,12 @@ pub struct Snapshot {
     pub robots: Vec<Seen>,
     /// What stands still.
     pub environment: Arc<Environment>,
+    /// Visible parts of the robots, in their order; only if a sensor of the world [needs them](crate::component::Look::sees_bodies).
+    pub bodies: Vec<Body>,
+    /// Poses of the robots' frames on their bodies.
+    frames: Vec<Pose>,
+    /// Where the bodies and the frames of each robot begin.
+    firsts: Vec<(u32, u32)>,
     grids: Vec<(f64, Grid)>,
 }
 
@@ -43,7 +72,15 @@ pub(crate) type Frozen = Vec<Snapshot>;
 
 impl Snapshot {
     pub(crate) fn new(environment: Arc<Environment>) -> Self {
-        Self { time: SimTime::ZERO, robots: Vec::new(), environment, grids: Vec::new() }
+        Self {
+            time: SimTime::ZERO,
+            robots: Vec::new(),
+            environment,
+            bodies: Vec::new(),
+            frames: Vec::new(),
+            firsts: Vec::new(),
+            grids: Vec::new(),
+        }
     }
 
     /// A world of these robots at the start of time, with the search within these radii (ascending, without repeats)
@@ -52,6 +89,61 @@ impl Snapshot {
         let mut snapshot = Self { robots, ..Self::new(environment) };
         snapshot.index(radii_m);
         snapshot
+    }
+
+    /// Makes room for the bodies and frames of robots of these cohorts.
+    pub(crate) fn lay_out<'a>(&mut self, cohorts: impl Iterator<Item = &'a Arc<Cohort>>) {
+        self.firsts.clear();
+        let (mut next, mut frames) = (0, 0);
+        for (robot, cohort) in cohorts.enumerate() {
+            self.firsts.push((next as u32, frames as u32));
+            frames += cohort.blueprint.frames.len();
+            for part in (0..cohort.blueprint.parts.len()).filter(|&part| cohort.blueprint.parts[part].visible) {
+                let (robot, part) = (robot as u32, part as u16);
+                match self.bodies.get_mut(next) {
+                    Some(body) if Arc::ptr_eq(&body.cohort, cohort) => (body.robot, body.part) = (robot, part),
+                    Some(body) => *body = Body { robot, part, cohort: Arc::clone(cohort), pose: Pose::IDENTITY },
+                    None => {
+                        self.bodies.push(Body { robot, part, cohort: Arc::clone(cohort), pose: Pose::IDENTITY });
+                    }
+                }
+                next += 1;
+            }
+        }
+        self.bodies.truncate(next);
+        self.frames.resize(frames, Pose::IDENTITY);
+    }
+
+    /// The bodies and frames of a robot.
+    pub(crate) fn furniture(&mut self, robot: usize, cohort: &Cohort) -> (&mut [Body], &mut [Pose]) {
+        let (body, frame) = self.firsts[robot];
+        let end = self.firsts.get(robot + 1).map_or(self.bodies.len(), |next| next.0 as usize);
+        let frames = frame as usize..frame as usize + cohort.blueprint.frames.len();
+        (&mut self.bodies[body as usize..end], &mut self.frames[frames])
+    }
+
+    /// Where a frame of a robot is on its body.
+    pub(crate) fn frame_pose(&self, robot: usize, frame: usize) -> Pose {
+        self.firsts.get(robot).map_or(Pose::IDENTITY, |first| self.frames[first.1 as usize + frame])
+    }
+
+    /// What a ray of unit direction first meets.
+    pub fn cast(&self, from_m: DVec3, direction: DVec3, reach: Reach) -> Hit {
+        let start_m = from_m + direction * reach.min_m;
+        let mut hit = Hit::NOTHING;
+        if let Some((number, met)) = self.environment.obstacles.ray(start_m, direction, reach.max_m - reach.min_m) {
+            let thing = Thing::Obstacle(number);
+            hit = Hit { distance_m: reach.min_m + met.distance_m, normal: met.normal.as_vec3(), thing, triangle: 0 };
+        }
+        for body in self.bodies.iter().filter(|body| Some(body.robot as usize) != reach.without) {
+            let range_m = hit.distance_m.min(reach.max_m) - reach.min_m;
+            if let Some(met) = body.part().solid.ray(&body.pose, start_m, direction, range_m) {
+                let thing = Thing::Part { robot: body.robot, part: body.part };
+                hit =
+                    Hit { distance_m: reach.min_m + met.distance_m, normal: met.normal.as_vec3(), thing, triangle: 0 };
+            }
+        }
+        hit
     }
 
     /// Prepares the search within these radii (ascending, without repeats).

@@ -3,6 +3,7 @@
 mod calls;
 mod commands;
 mod events;
+mod freeze;
 mod index;
 mod realm;
 
@@ -16,13 +17,14 @@ use crate::component::{Pose, Sample};
 use crate::couple::{Coupling, Solids};
 use crate::event::{Active, Firing};
 use crate::exec::{Background, Clock, Executor};
-use crate::lanes::{LANES, body};
-use crate::look::{self, LookItem, LookJob};
+use crate::joints::FrameMotion;
+use crate::lanes::LANES;
+use crate::look::{self, Glance, LookItem, LookJob};
 use crate::model::{Environment, Model, robot_key};
 use crate::random;
 use crate::service::Answer;
 use crate::simd::Simd;
-use crate::snapshot::{Frozen, Seen, Snapshot};
+use crate::snapshot::{Frozen, Snapshot};
 use crate::state::{PlaceError, Robot, State};
 use crate::time::{Rate, SimTime, Ticker};
 use std::collections::BTreeSet;
@@ -139,6 +141,10 @@ pub struct World {
     coupling: Coupling,
     looks: Vec<LookSchedule>,
     radii_m: Vec<f64>,
+    /// Whether some sensor needs the parts of robots where they are.
+    sees_bodies: bool,
+    /// Room for the frames of a robot.
+    frames: Vec<FrameMotion>,
     publics: Vec<Public>,
     /// Snapshots for sensors, and for those outside.
     frozen: Vec<Arc<Frozen>>,
@@ -183,6 +189,8 @@ impl World {
             coupling: Coupling::default(),
             looks: Vec::new(),
             radii_m: Vec::new(),
+            sees_bodies: false,
+            frames: Vec::new(),
             publics: Vec::new(),
             frozen: Vec::new(),
             snapshots: Vec::new(),
@@ -325,41 +333,6 @@ impl World {
         any.then(|| self.freeze_realms())
     }
 
-    /// Every robot as those of its realm see it now.
-    fn freeze_realms(&mut self) -> Arc<Frozen> {
-        let mut shared = unshared(&mut self.frozen).unwrap_or_default();
-        if let Some(frozen) = Arc::get_mut(&mut shared) {
-            let realms = &self.state.roster.realms;
-            let empty = || Snapshot::new(Arc::clone(&self.environment));
-            frozen.resize_with(realms.len(), empty);
-            for (snapshot, realm) in frozen.iter_mut().zip(realms) {
-                snapshot.time = self.state.time;
-                snapshot.robots.resize(realm.order.len(), NOBODY);
-            }
-            each_seen(&self.state, |at, realm, seen| {
-                let members = &realms[realm as usize];
-                let robot = self.state.roster.number_in_realm(seen.robot);
-                frozen[realm as usize].robots[at - members.first as usize] = Seen { robot, ..seen };
-            });
-            frozen.iter_mut().for_each(|snapshot| snapshot.index(&self.radii_m));
-        }
-        self.frozen.push(Arc::clone(&shared));
-        shared
-    }
-
-    /// Every robot of every realm as it is now.
-    pub fn snapshot(&mut self) -> Arc<Snapshot> {
-        let empty = || Arc::new(Snapshot::new(Arc::clone(&self.environment)));
-        let mut shared = unshared(&mut self.snapshots).unwrap_or_else(empty);
-        if let Some(snapshot) = Arc::get_mut(&mut shared) {
-            snapshot.time = self.state.time;
-            snapshot.robots.resize(self.state.roster.len(), NOBODY);
-            each_seen(&self.state, |at, _, seen| snapshot.robots[at] = seen);
-        }
-        self.snapshots.push(Arc::clone(&shared));
-        shared
-    }
-
     /// Sensors that are due look: those without latency at once, on all threads; others in the background.
     fn look<E: Executor>(&mut self, frozen: Option<&Arc<Frozen>>, machine: &mut Machine<'_, E>) {
         let Some(frozen) = frozen else { return };
@@ -377,6 +350,7 @@ impl World {
 
     fn look_now<E: Executor>(&mut self, frozen: &Frozen, executor: &E) {
         let (looks, stamp, any_panic) = (&self.looks, self.state.time, AtomicBool::new(false));
+        let simd = self.options.simd;
         let mut entries = std::mem::take(&mut self.state.board.entries);
         let state = &self.state;
         executor.for_each_mut(&mut entries, &|_, entry| {
@@ -385,7 +359,8 @@ impl World {
             let Some(robot) = state.roster.get(entry.owner.0).filter(|robot| !state.isolated(robot)) else { return };
             entry.panic = attempt(|| {
                 let (sensor, world) = (entry.owner.1 as usize, &frozen[robot.realm as usize]);
-                look::look(&robot.cohort, sensor, world, entry.seen as usize, &mut entry.fresh);
+                let glance = Glance { seen: entry.seen as usize, stream: entry.stream, index, simd };
+                look::look(&robot.cohort, sensor, world, glance, &mut entry.fresh);
                 post(entry, robot, (index, stamp), &world.environment);
             });
             any_panic.fetch_or(entry.panic.is_some(), Ordering::Relaxed);
@@ -416,7 +391,7 @@ impl World {
 
     fn take_off(&mut self, at: usize, index: u64, frozen: &Arc<Frozen>, background: &mut dyn Background<LookJob>) {
         let schedule = &self.looks[at];
-        let (stamp, visible_at) = (self.state.time, self.state.time + schedule.latency);
+        let (stamp, visible_at, simd) = (self.state.time, self.state.time + schedule.latency, self.options.simd);
         let fresh = |items: Vec<LookItem>, values| LookJob {
             frozen: Arc::clone(frozen),
             items,
@@ -425,6 +400,7 @@ impl World {
             index,
             stamp,
             visible_at,
+            simd,
         };
         // a job that held these sensors before has room for them
         let held = |job: &LookJob| match (job.items.first(), schedule.items.first()) {
@@ -730,44 +706,6 @@ impl World {
 
 fn uses_threads<E: Executor>(executor: &E, live_ns: f64) -> bool {
     executor.always_spread() || (executor.threads() > 1 && live_ns > PARALLEL_FROM_NS)
-}
-
-/// Takes one that nobody else holds.
-fn unshared<T>(pool: &mut Vec<Arc<T>>) -> Option<Arc<T>> {
-    let free = pool.iter().position(|shared| Arc::strong_count(shared) == 1)?;
-    Some(pool.swap_remove(free))
-}
-
-/// Holds a place in a snapshot until it is filled.
-const NOBODY: Seen = Seen {
-    key: 0,
-    robot: u32::MAX,
-    position_m: glam::DVec3::ZERO,
-    orientation: glam::DQuat::IDENTITY,
-    velocity_mps: glam::DVec3::ZERO,
-    angular_velocity_radps: glam::DVec3::ZERO,
-    radius_m: 0.0,
-};
-
-/// Tells of every robot its position among all, its realm, and how it is seen.
-fn each_seen(state: &State, mut tell: impl FnMut(usize, u32, Seen)) {
-    for chunk in state.chunks.iter().flatten() {
-        let radius_m = chunk.cohort.radius_m;
-        for lane in 0..chunk.len {
-            let number = chunk.robots[lane];
-            let Some(robot) = state.roster.get(number) else { continue };
-            let seen = Seen {
-                key: robot.key,
-                robot: number,
-                position_m: body::vec3(&chunk.real, body::POSITION, lane),
-                orientation: body::orientation(&chunk.real, lane),
-                velocity_mps: body::vec3(&chunk.real, body::VELOCITY, lane),
-                angular_velocity_radps: body::vec3(&chunk.real, body::ANGULAR_VELOCITY, lane),
-                radius_m,
-            };
-            tell(chunk.dense[lane] as usize, robot.realm, seen);
-        }
-    }
 }
 
 /// Sends a fresh sample through the modifiers and posts it unless it is lost.

@@ -317,6 +317,7 @@ fn environment(
             })
             .collect(),
         zones: zones(world, node, problems),
+        ..Environment::empty()
     }
 }
 

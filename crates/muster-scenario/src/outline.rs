@@ -118,7 +118,7 @@ fn mesh(text: &MeshText) -> Result<Shape, String> {
     let triangle = |[a, b, c]: &[f64; 3]| Ok::<[u32; 3], String>([corner(*a)?, corner(*b)?, corner(*c)?]);
     let triangles = text.triangles.iter().map(triangle).collect::<Result<_, _>>()?;
     let vertices_m = text.vertices_m.iter().copied().map(DVec3::from).collect();
-    Ok(Shape::Mesh(Arc::new(Mesh { vertices_m, triangles })))
+    Ok(Shape::Mesh(Arc::new(Mesh { vertices_m, triangles, paint: None })))
 }
 
 /// The most heights a terrain may have.

@@ -10,6 +10,7 @@ use muster_core::math;
 use muster_core::model::{Blueprint, Cohort, DriverSlot, Light, ModifierSlot, Placement, SensorSlot};
 use muster_core::node::{Node, Place, Problems, nearest};
 use muster_core::shape::{Shape, Solid};
+use muster_core::skin::Skin;
 use muster_core::spec::{Spec, below};
 use muster_core::time::{Rate, SimTime};
 use std::collections::BTreeMap;
@@ -331,7 +332,16 @@ impl RobotBuilder {
             match only_shape(shapes) {
                 Ok(solid) => {
                     let name = "body".to_owned();
-                    parts.push(Part { name, frame: None, pose: Pose::IDENTITY, solid, surface, groups });
+                    parts.push(Part {
+                        name,
+                        frame: None,
+                        pose: Pose::IDENTITY,
+                        solid,
+                        surface,
+                        groups,
+                        skin: Skin::default(),
+                        visible: true,
+                    });
                 }
                 Err(wrong) => {
                     let (found, expected) = told(&wrong, ONE);
@@ -360,6 +370,8 @@ impl RobotBuilder {
                         restitution: part.restitution.unwrap_or(surface.restitution),
                     },
                     groups: self.groups.read(of, meets),
+                    skin: Skin::default(),
+                    visible: true,
                 }),
                 Err(wrong) => {
                     let (found, expected) = told(&wrong, ONE);

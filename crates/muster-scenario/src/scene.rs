@@ -13,6 +13,7 @@ use muster_core::contact::{Obstacle, Surface};
 use muster_core::node::{Node, Place, Problem, Problems, Value};
 use muster_core::random;
 use muster_core::shape::{Shape, Solid};
+use muster_core::skin::Skin;
 use muster_core::spec::{Parameter, Schema, below, read_field};
 use std::collections::BTreeSet;
 
@@ -190,7 +191,7 @@ impl Scene<'_> {
                 belt_mps: DVec3::from(text.belt_mps),
                 groups: self.groups.read(&text.groups, &[]),
                 tags: of_object.iter().chain(&text.tags).cloned().collect(),
-                colour: text.colour,
+                skin: Skin { colour: text.colour.map(|rgb| rgb.map(|share| share as f32)), ..Skin::default() },
             });
         }
     }

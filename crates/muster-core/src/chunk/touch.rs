@@ -146,13 +146,19 @@ fn first_meeting(moving: &Placed<'_>, step_m: DVec3, other: &Placed<'_>, leap_m:
     }
 }
 
-fn frames_of(cohort: &Cohort, real: &[Column], lane: usize, frames: &mut Vec<FrameMotion>) {
+/// The frames of a robot.
+pub(crate) fn frames_of(cohort: &Cohort, real: &[Column], lane: usize, frames: &mut Vec<FrameMotion>) {
     let joints = cohort.layout.joints;
     let joint = |at: usize| (real[joints.positions() + at][lane], real[joints.rates() + at][lane]);
     frame_motions(&cohort.blueprint.frames, joint, frames);
 }
 
-/// Where a part is; `frames` are those of its robot, if parts sit on any.
+/// Where a part is in the world; `frames` are those of its robot, if parts sit on any.
+pub(crate) fn place_of(real: &[Column], lane: usize, part: &Part, frames: &[FrameMotion]) -> Pose {
+    place(real, lane, part, frames).pose
+}
+
+/// Where a part is, and how it moves on its robot; `frames` are those of its robot, if parts sit on any.
 fn place(real: &[Column], lane: usize, part: &Part, frames: &[FrameMotion]) -> PartPlace {
     let robot = Pose { position_m: body::vec3(real, body::POSITION, lane), orientation: body::orientation(real, lane) };
     match part.frame {

@@ -80,11 +80,13 @@ impl World {
     fn schedule_looks(&mut self, now: SimTime) {
         self.looks.clear();
         self.radii_m.clear();
+        self.sees_bodies = false;
         let mut known: Vec<(*const Cohort, usize, u32)> = Vec::new();
         for (dense, (number, robot)) in self.state.roster.iter().enumerate() {
             let seen = dense as u32 - self.state.roster.realm_of(robot).first;
             for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
                 let Sense::World(look) = slot.sensor.sense() else { continue };
+                self.sees_bodies |= look.sees_bodies() || slot.frame.is_some();
                 let id = (Arc::as_ptr(&robot.cohort), sensor);
                 let found = known.iter().rev().find(|(cohort, number, _)| (*cohort, *number) == id);
                 let schedule = found.map(|found| found.2).unwrap_or_else(|| {
@@ -108,6 +110,7 @@ impl World {
                     seen,
                     robot: number,
                     key: robot.key,
+                    stream: entry.stream,
                 });
             }
         }

@@ -221,7 +221,7 @@ mod tests {
 
     fn look(sensor: &Neighbours, world: &Snapshot, robot: usize, mount: &Pose) -> Vec<f64> {
         let mut sample = Vec::with_capacity(sensor.capacity(world.robots.len()));
-        sensor.look(&LookAt { world, robot, mount }, &mut sample);
+        sensor.look(&super::super::testing::glance(world, robot, mount), &mut sample);
         assert!(sample.capacity() == sensor.capacity(world.robots.len()), "room was enough");
         sample
     }

@@ -1,13 +1,14 @@
 //! A robot-local sensor on a chunk of robots, for tests of one kind.
 
 use glam::DVec3;
-use muster_core::component::{Contacts, Feel, Measure, Pose, Sense, Sensor, Wheel};
+use muster_core::component::{Contacts, Feel, LookAt, Measure, Pose, Sense, Sensor, Wheel};
 use muster_core::joints::JointColumns;
 use muster_core::lanes::{Column, IntColumn, LANES, Quantity, body};
 use muster_core::model::Environment;
 use muster_core::node::{Node, Problems};
 use muster_core::random::combine;
 use muster_core::simd::Simd;
+use muster_core::snapshot::Snapshot;
 use muster_core::spec::Spec;
 use muster_core::time::SimTime;
 
@@ -105,4 +106,9 @@ fn feel(sensor: &dyn Sensor) -> &dyn Feel {
 pub(crate) fn deviation(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value * value, count + 1.0));
     (sum / count).sqrt()
+}
+
+/// A first look at a world.
+pub(crate) fn glance<'a>(world: &'a Snapshot, robot: usize, mount: &'a Pose) -> LookAt<'a> {
+    LookAt { world, robot, mount, stream: 5, index: 0, period_s: 0.1, simd: Simd::detect() }
 }

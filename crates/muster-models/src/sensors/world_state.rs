@@ -92,7 +92,7 @@ mod tests {
         let world = Snapshot::of(Arc::new(environment()), vec![seen(4), seen(9)], &[]);
         let sensor: WorldState = defaults();
         let mut sample = Vec::new();
-        sensor.look(&LookAt { world: &world, robot: 0, mount: &Pose::IDENTITY }, &mut sample);
+        sensor.look(&super::super::testing::glance(&world, 0, &Pose::IDENTITY), &mut sample);
         assert_eq!(sample.len(), sensor.capacity(2));
         assert_eq!(sample[RECORD..], [9.0, 9.0, 0.1, -3.0, 0.0, 0.6, 0.0, 0.8, 1.0, 2.0, 9.0]);
     }

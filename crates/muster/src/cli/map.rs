@@ -174,7 +174,11 @@ impl<'a> Picture<'a> {
         for &number in obstacles.planes() {
             let plane = &obstacles[number as usize];
             let deep = water_m.is_some_and(|level_m| plane.pose.position_m.z < level_m);
-            let fill = plane.colour.map_or_else(|| if deep { "#cfc8b2" } else { "#efece4" }.to_owned(), hex);
+            let fill = plane
+                .skin
+                .colour
+                .map(|rgb| rgb.map(f64::from))
+                .map_or_else(|| if deep { "#cfc8b2" } else { "#efece4" }.to_owned(), hex);
             sheet.cover(&format!("fill='{fill}'"), &plane.name);
         }
     }
@@ -204,7 +208,11 @@ impl<'a> Picture<'a> {
                     &areas,
                     &format!(
                         "fill='{}'",
-                        obstacle.colour.map_or(fill, |own| hex(mixed(own, [1.0; 3], 0.5 - 0.4 * share)))
+                        obstacle.skin.colour.map(|rgb| rgb.map(f64::from)).map_or(fill, |own| hex(mixed(
+                            own,
+                            [1.0; 3],
+                            0.5 - 0.4 * share
+                        )))
                     ),
                 );
                 sheet.lines(&lines, "stroke='#7d6a48' stroke-opacity='0.45' stroke-width='0.7'");
@@ -223,7 +231,11 @@ impl<'a> Picture<'a> {
         sheet.add("</g>");
         for (obstacle, outline) in self.solids.iter().filter(drawn) {
             let share = ((outline.top_m - self.floor_m).max(0.0) / highest_m).sqrt();
-            let fill = obstacle.colour.unwrap_or_else(|| mixed([0.76, 0.79, 0.82], [0.36, 0.42, 0.5], share));
+            let fill = obstacle
+                .skin
+                .colour
+                .map(|rgb| rgb.map(f64::from))
+                .unwrap_or_else(|| mixed([0.76, 0.79, 0.82], [0.36, 0.42, 0.5], share));
             let edge = hex(mixed(fill, [0.05, 0.07, 0.1], 0.4));
             let tags =
                 if obstacle.tags.is_empty() { String::new() } else { format!(" ({})", obstacle.tags.join(", ")) };
@@ -381,7 +393,7 @@ impl<'a> Picture<'a> {
             for tag in &obstacle.tags {
                 let (names, colour) = tags.entry(tag).or_insert((BTreeSet::new(), [0.6, 0.64, 0.7]));
                 names.insert(whole(obstacle));
-                *colour = obstacle.colour.unwrap_or(*colour);
+                *colour = obstacle.skin.colour.map(|rgb| rgb.map(f64::from)).unwrap_or(*colour);
             }
         }
         if !self.solids.is_empty() || environment.water.is_some() {

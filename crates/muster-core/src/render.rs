@@ -1,0 +1,77 @@
+//! Pictures of the frozen world, by an engine that the rim chooses: none, the processor, or a graphics card. The core knows
+//! what a picture is, not how one is made.
+
+use crate::component::Pose;
+use crate::ray::Thing;
+use crate::snapshot::Snapshot;
+
+/// From where, and through what pinhole, a picture is taken: x forward, y left, z up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct View {
+    /// `world_from_camera`.
+    pub pose: Pose,
+    /// Pixels in a row.
+    pub columns: usize,
+    /// Rows.
+    pub rows: usize,
+    /// Tangent of half the aperture from left to right.
+    pub tan_half_width: f64,
+    /// Tangent of half the aperture from top to bottom.
+    pub tan_half_height: f64,
+    /// What is nearer along the viewing axis is cut off, m.
+    pub near_m: f64,
+    /// What is further along the viewing axis is cut off, m.
+    pub far_m: f64,
+    /// The robot that takes it, which is not in it.
+    pub without: Option<usize>,
+}
+
+/// What can be in a picture, pixel by pixel, row by row from the top; empty if it was not asked for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Picture {
+    /// Depth as a depth buffer has it: 0 at the near plane, 1 at the far plane, hyperbolic between.
+    pub depth: Vec<f32>,
+    /// What is seen.
+    pub things: Vec<Thing>,
+    /// Red, green and blue.
+    pub colour: Vec<[u8; 3]>,
+}
+
+/// What is asked of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// What is seen where, beside its depth.
+    pub things: bool,
+    /// Colours; without them only geometry is drawn.
+    pub colour: bool,
+}
+
+/// Makes pictures.
+pub trait Renderer: Send + Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// False if it makes no pictures at all.
+    fn draws(&self) -> bool {
+        true
+    }
+
+    /// Takes a picture and shows it. It belongs to the engine, which keeps room for the next one.
+    fn take(&self, world: &Snapshot, view: &View, wanted: Wanted, show: &mut dyn FnMut(&Picture));
+}
+
+/// The engine that makes no pictures: for runs whose images nobody wants.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Null;
+
+impl Renderer for Null {
+    fn name(&self) -> &'static str {
+        "null"
+    }
+
+    fn draws(&self) -> bool {
+        false
+    }
+
+    fn take(&self, _: &Snapshot, _: &View, _: Wanted, _: &mut dyn FnMut(&Picture)) {}
+}

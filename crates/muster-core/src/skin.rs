@@ -1,0 +1,53 @@
+//! What surfaces look like, to cameras and to range sensors: colour, texture, material. Data only; whoever draws or measures
+//! decides what to make of it.
+
+use std::sync::Arc;
+
+/// What the surface of a solid is like.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Skin {
+    /// Red, green and blue from 0 to 1, as displays understand them (sRGB); up to whoever draws it if none. A texture is
+    /// multiplied by it.
+    pub colour: Option<[f32; 3]>,
+    /// What is painted on it.
+    pub texture: Option<Arc<Texture>>,
+    /// How often the texture repeats where a shape has no texture coordinates of its own: after so many metres along each
+    /// axis of the shape, m.
+    pub texture_size_m: f32,
+    /// Its material, as an index into [`crate::model::Environment::materials`].
+    pub material: u16,
+}
+
+/// An image, row by row from the top.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Texture {
+    /// Pixels in a row.
+    pub columns: usize,
+    /// Red, green and blue of each pixel, sRGB.
+    pub pixels: Vec<[u8; 3]>,
+}
+
+impl Texture {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.pixels.len() / self.columns.max(1)
+    }
+}
+
+/// Skins of the triangles of a mesh.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Paint {
+    /// What it is painted with; materials here count from 0 for the solid's own.
+    pub skins: Vec<Skin>,
+    /// The skin of each triangle; empty if all have the first.
+    pub skin_of: Vec<u16>,
+    /// Texture coordinates of the three corners of each triangle, v upwards; empty if there are none.
+    pub corners_uv: Vec<[[f32; 2]; 3]>,
+}
+
+impl Paint {
+    /// The skin of a triangle.
+    pub fn skin(&self, triangle: usize) -> Option<&Skin> {
+        self.skins.get(usize::from(self.skin_of.get(triangle).copied().unwrap_or(0)))
+    }
+}

@@ -498,6 +498,9 @@ fn a_map_of_a_scenario_shows_robots_and_the_ways_they_came() {
     let own = file("own_world.yaml", "obstacles: {ramp: {plane: true, at: {rpy_deg: [0, 9, 0]}}}\n");
     assert!(out(&muster(&["map", &own, "-o", "-"])).contains("<title>ramp</title>"));
     elements(&out(&muster(&["map", &file("nothing.yaml", "world: {ground: false}\n"), "-o", "-"])));
-    assert!(check(&["map", "atlantis", "-o", "-"], 3).contains("no file \"atlantis\""));
+    let told = check(&["map", "aren", "-o", "-"], 3);
+    assert!(told.contains("found no file \"aren\", expected a scenario, or one of the worlds airfield, arena, "), "{told}");
+    assert!(told.contains("(did you mean \"arena\"?)"), "{told}");
+    assert!(check(&["map", "atlantis.yaml", "-o", "-"], 3).contains("no file \"atlantis.yaml\""));
     check(&["map", &own, "-o", "/nowhere/map.svg"], 1);
 }

@@ -105,6 +105,191 @@ fn bad_yaml_is_refused_at_its_line() {
 }
 
 #[test]
+fn a_tab_is_told_where_it_is() {
+    for (text, line, column) in [
+        ("world:\n\tground: true\n", 2, 1),
+        ("robots:\n  - name: a\n\t  kind: point\n", 3, 1),
+        ("robots:\n  - name: a\n    kind: point\n\tat: {xyz_m: [0, 0, 0]}\nrun: {}\n", 4, 1),
+        ("world:\r\n  ground:\ttrue\r\n", 2, 10),
+    ] {
+        let error = refused(text);
+        let place = error.problems[0].place;
+        assert_eq!((place.line, place.column), (line, column), "{error}");
+        assert!(error.rendered.contains("found a tab, expected spaces"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_with_nothing_in_it_is_refused() {
+    for text in ["", "# nothing yet\n", "{}"] {
+        check_refused(text, &["1:1: error: found nothing to run, expected a scenario with robots or a world"]);
+    }
+}
+
+/// Lines and messages of all problems of a text.
+fn all_problems(text: &str) -> Vec<(u32, String)> {
+    refused(text).problems.iter().map(|problem| (problem.place.line, problem.to_string())).collect()
+}
+
+/// That these are all the problems of a text, in any order: their lines, and how their messages begin.
+fn check_all(text: &str, expected: &[(u32, &str)]) {
+    let mut found = all_problems(text);
+    for (line, message) in expected {
+        let at = found.iter().position(|(at, text)| at == line && text.starts_with(message));
+        let at = at.unwrap_or_else(|| panic!("no {message:?} on line {line} in:\n{found:#?}"));
+        found.remove(at);
+    }
+    assert!(found.is_empty(), "not expected: {found:#?}");
+}
+
+#[test]
+fn mistakes_at_several_levels_of_a_robot_do_not_hide_each_other() {
+    let text = "\
+robots:
+  - name: a
+    motion: {kind: point, rate_hz: 0, speed_max_mps: -3}
+    driver: {kind: waypoints, speed_mps: -1}
+    sensors:
+      gps: {kind: gps, rate_hz: 0, modifiers: [{kind: gaussian_noise, position_std_m: -1}, {kind: quantisatoin}]}
+      t: {kind: truth, frame: mast}
+    frames: {arm: {}}
+    parts:
+      hull: {sphere_radius_m: 0.2, box_size_m: [1, 1, 1], friction: 20}
+      fin: {frame: amr, sphere_radius_m: 0.1}
+  - name: b
+    kind: quadrotr
+    sensors: {gps: {kind: gpss}, x: {radius_m: 3}}
+    driver: {kind: waypoints, speed: 1}
+";
+    check_all(
+        text,
+        &[
+            (3, "robots[0].motion.rate_hz: found 0, expected number from"),
+            (3, "robots[0].motion.speed_max_mps: found -3"),
+            (4, "robots[0].driver.speed_mps: found -1"),
+            (6, "robots[0].sensors.gps.rate_hz: found 0"),
+            (6, "robots[0].sensors.gps.modifiers[0].position_std_m: found -1"),
+            (6, "robots[0].sensors.gps.modifiers[1].kind: found \"quantisatoin\""),
+            (7, "robots[0].sensors.t.frame: found \"mast\", expected a frame of the robot: arm"),
+            (10, "robots[0].parts.hull.friction: found 20"),
+            (10, "robots[0].parts.hull: found 2 shapes, expected exactly one of sphere_radius_m"),
+            (11, "robots[0].parts.fin.frame: found \"amr\", expected a frame of the robot: arm (did you mean \"arm\"?)"),
+            (13, "robots[1].kind: found no file \"robots/quadrotr.yaml\""),
+            (14, "robots[1].sensors.gps.kind: found \"gpss\""),
+            (15, "robots[1].driver: found \"speed\", expected a key"),
+        ],
+    );
+}
+
+#[test]
+fn an_include_that_fails_hides_nothing_and_nothing_is_missed_because_of_it() {
+    let text = "\
+world: {include: worlds/nowhere.yaml, gravty_mps2: [0, 0, -9]}
+robots:
+  - {name: a, include: nofile.yaml, sensors: {gps: {kind: gpss}}}
+  - name: b
+    kind: point
+    sensors: {pose: {include: nosensor.yaml}, t: {kind: truth, rate_hz: -5}}
+    driver: {kind: waypoints, pose: pose}
+events:
+  - {on: 'enter(b, porch)', do: b.stopp}
+  - {on: 'enter(b, porch)'}
+  - {on: at(2), do: b.stop}
+";
+    check_all(
+        text,
+        &[
+            (1, "found no file \"worlds/nowhere.yaml\""),
+            (1, "world: found \"gravty_mps2\""),
+            (3, "found no file \"nofile.yaml\""),
+            (3, "robots[0].sensors.gps.kind: found \"gpss\""),
+            (6, "found no file \"nosensor.yaml\""),
+            (6, "robots[1].sensors.t.rate_hz: found -5"),
+            (9, "events[0].do[0]: found \"stopp\""),
+            (10, "events[1]: found no do"),
+            (11, "events[2].on: found \"2\", expected a time with its unit"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_wrong_with_frames_and_outlines_is_told_at_its_line() {
+    let text = "\
+robots:
+  - name: a
+    motion: {kind: point}
+    frames:
+      arm: {parent: amr}
+      arm2: {parent: arm}
+      x: {parent: y}
+      y: {parent: z}
+      z: {parent: y}
+      both: {turn: [0, 0, 1], slide: [0, 0, 0]}
+      back: {turn: [0, 0, 1], range_deg: [20, -20]}
+    parts:
+      fin:
+        frame: arm
+        mesh:
+          vertices_m: [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+          triangles: [[0, 1, 9]]
+  - name: b
+    shape: {sphere_radius_m: 0.1}
+    parts: {p: {frame: arm, sphere_radius_m: 1}}
+    motion:
+      kind: point
+  - name: c
+    shape: {mesh: {vertices_m: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]]}}
+    at: {xyz_m: [0, 0, 3]}
+    motion: {kind: single_body}
+";
+    check_all(
+        text,
+        &[
+            (5, "robots[0].frames.arm.parent: found \"amr\", expected another frame, or none for the body: arm2"),
+            (8, "robots[0].frames.y.parent: found y → z → y, expected frames that do not hang on each other in a circle"),
+            (9, "robots[0].frames.z.parent: found z → y → z"),
+            (10, "robots[0].frames.both.slide: found slide beside turn"),
+            (10, "robots[0].frames.both.slide: found an axis of length 0"),
+            (11, "robots[0].frames.back.range_deg: found from 20 to -20"),
+            (17, "robots[0].parts.fin.mesh: found corner 9, expected a whole number below 3"),
+            (20, "robots[1].parts.p.frame: found \"arm\", expected a frame of the robot (there is none)"),
+            (26, "robots[2].motion: found "),
+        ],
+    );
+}
+
+#[test]
+fn terrain_and_meshes_that_are_wrong_are_told_at_their_line_in_our_words() {
+    let text = "\
+world:
+  obstacles:
+    hills: {terrain: {size_m: [10, 10], height: 2 * sin(x}}
+    slope:
+      terrain:
+        size_m: [10, 10]
+        height: tan(x)
+    pole: {terrain: {size_m: [10, 10], height: 1 / (x - x)}}
+    flat: {mesh: {vertices_m: [[0, 0, 0], [1, 0, 0], [2, 0, 0]], triangles: [[0, 0, 1]]}}
+    line: {mesh: {vertices_m: [[0, 0, 0], [1, 0, 0], [2, 0, 0]], triangles: [[0, 1, 2]]}}
+    none:
+      mesh:
+        vertices_m: [[0, 0, 0]]
+        triangles: []
+";
+    check_all(
+        text,
+        &[
+            (3, "world.obstacles.hills: found the end in height \"2 * sin(x\", expected an operator, \",\" or \")\""),
+            (7, "world.obstacles.slope: found function \"tan\" in height \"tan(x)\", expected one of abs"),
+            (8, "world.obstacles.pole: found a height of "),
+            (9, "world.obstacles.flat: found triangle [0, 0, 1] without area, expected three corners"),
+            (10, "world.obstacles.line: found triangle [0, 1, 2] without area"),
+            (14, "world.obstacles.none: found no triangles, expected at least one"),
+        ],
+    );
+}
+
+#[test]
 fn what_does_not_fit_together_is_refused() {
     check_refused(
         "{robots: [{name: d, kind: differential, controller: {kind: flight_control}}]}",
@@ -146,6 +331,15 @@ fn what_does_not_fit_together_is_refused() {
 
 #[test]
 fn what_is_expected_is_checked_before_the_run() {
+    check_refused(
+        "{robots: [{name: car, kind: point, sensors: {t: {kind: truth}}, frames: {mast: {}}}], \
+         expect: [{that: value, of: 'car.position_m[3]', min: 0}, {that: value, of: 'car.t[10]', min: 0}, \
+         {that: value, of: 'car.frame.mast[6]', min: 0}, {that: value, of: 'car.frame.mast[7]', min: 0}]}",
+        &[
+            "expect[0]: found [3] of car.position_m, expected an index from [0] to [2]",
+            "expect[3]: found [7] of car.frame.mast, expected an index from [0] to [6]",
+        ],
+    );
     check_refused(
         "{robots: [{name: car, kind: point}], expect: [{that: arrived, robot: cra}, {that: value, of: car.positon_m, min: 0}, \
          {that: holds, expression: 'car.velocity_mps[0] >'}, {that: min_distance, robots: '*'}, \
@@ -389,7 +583,6 @@ fn templates_reach_every_key_of_a_robot() {
 #[test]
 fn zero_robots_and_one_robot_run() {
     for (text, robots) in [
-        ("", 0),
         ("{robots: []}", 0),
         ("{robots: [{name: r, kind: point, count: 0}]}", 0),
         ("{robots: [{name: r, kind: point}]}", 1),

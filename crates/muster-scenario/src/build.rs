@@ -7,8 +7,8 @@ use crate::layout;
 use crate::merge::merge;
 use crate::robot::{GroupNames, ONE_SHAPE, RobotBuilder, at_pose, make_modifiers, only_shape, place_below, told};
 use crate::scene::{self, Ground};
-use crate::start::check_starts;
 use crate::sound::read_sound;
+use crate::start::check_starts;
 use crate::template::{Scope, expand};
 use crate::text::{
     AttachedText, Component, ExpectText, HeldText, Order, RobotText, RunText, ScenarioText, That, WaterText, WorldText,
@@ -76,8 +76,9 @@ pub fn modifiers(
     let mut problems = Problems::default();
     let path = format!("{sensor}.modifiers");
     let limits = (f64::NEG_INFINITY, f64::INFINITY);
-    let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems)
-        .and_then(|blocks| make_modifiers(registry.modifiers, &blocks, Some(fields), (node.place, sensor), &mut problems));
+    let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems).and_then(|blocks| {
+        make_modifiers(registry.modifiers, &blocks, Some(fields), (node.place, sensor), &mut problems)
+    });
     made.ok_or_else(|| problems.list().to_vec())
 }
 
@@ -126,22 +127,13 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
         let hint = Some("muster demo shows what one can do".to_owned());
         problems.error_with_hint(node.place, "", "nothing to run", "a scenario with robots or a world", hint);
     }
-    for change in over {
-        if let Err(reason) = lay_over(&mut node, &change.path, &change.value) {
-            problems.error(Place::default(), &format!("--set {}", change.path), reason, "a path of the scenario");
-        }
-    }
+    lay_all_over(&mut node, over, &mut problems);
     with_objects(files, &mut node, &mut problems);
     quote_commas(&mut node, &mut problems);
     let read = |node: &Node, problems: &mut Problems| <ScenarioText as Spec>::read(node, "", &["include"], problems);
-    let (mut text, rest) = match read_sound(&node, "", &[], &mut problems, read) {
-        Some((text, rest)) => (text, rest),
-        None => return Err(problems.list().to_vec()),
+    let Some((text, _)) = read_sound(&node, "", &[], &mut problems, read) else {
+        return Err(problems.list().to_vec());
     };
-    if rest.is_some() {
-        // what is wrong in a list must not renumber the others
-        (text.events, text.expect) = (Vec::new(), Vec::new());
-    }
     let whole = &text;
     let mut groups = GroupNames::default();
     let environment = environment((&whole.world, included), &node, registry, &mut groups, &mut problems);
@@ -304,6 +296,15 @@ fn place_of(node: &Node, list: &str, at: usize) -> Place {
     }
 }
 
+/// Lays changes from outside over a scenario.
+fn lay_all_over(node: &mut Node, over: &[Override], problems: &mut Problems) {
+    for change in over {
+        if let Err(reason) = lay_over(node, &change.path, &change.value) {
+            problems.error(Place::default(), &format!("--set {}", change.path), reason, "a path of the scenario");
+        }
+    }
+}
+
 /// Sets the value at a dotted path; lists are entered by `[index]` or by the `name` of an item.
 fn lay_over(node: &mut Node, path: &str, value: &Node) -> Result<(), String> {
     let normal = path.replace('[', ".[");
@@ -392,12 +393,9 @@ fn zones(world: &WorldText, node: &Node, problems: &mut Problems) -> Vec<Zone> {
     let mut zones = Vec::new();
     for (name, text) in &world.zones.0 {
         match only_shape(text.shapes()) {
-            Ok(solid) => zones.push(Zone {
-                name: name.clone(),
-                solid,
-                pose: at_pose(&text.at),
-                purposes: text.purposes.clone(),
-            }),
+            Ok(solid) => {
+                zones.push(Zone { name: name.clone(), solid, pose: at_pose(&text.at), purposes: text.purposes.clone() })
+            }
             Err(wrong) => {
                 let (found, expected) = told(&wrong, ONE_SHAPE);
                 problems.error(place_in_world(node, "zones", name), &format!("world.zones.{name}"), found, expected);
@@ -529,7 +527,8 @@ fn look_through(
         return Some(text);
     }
     let rest = rest.unwrap_or_else(|| node.clone());
-    let frames_known = known && rest.get("frames").map(ToString::to_string) == node.get("frames").map(ToString::to_string);
+    let frames_known =
+        known && rest.get("frames").map(ToString::to_string) == node.get("frames").map(ToString::to_string);
     builder.look_through(&rest, &text, frames_known, path, problems);
     None
 }

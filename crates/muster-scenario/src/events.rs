@@ -438,7 +438,9 @@ impl Reader<'_> {
         let lengths = |robot: &&Placement| robot.cohort.layout.variable(name).map(|variable| variable.len);
         let Some(length) = self.meant(robots, concerned).iter().find_map(lengths) else { return true };
         let wrong = match index {
-            Some(index) if index >= length => Some((format!("[{index}] of {name}"), crate::build::below_length(length))),
+            Some(index) if index >= length => {
+                Some((format!("[{index}] of {name}"), crate::build::below_length(length)))
+            }
             Some(_) if given != 1 => Some((format!("{given} values for {property}"), "one value".to_owned())),
             None if given != length => Some((format!("{given} values for {name}"), format!("{length} of them"))),
             _ => None,

@@ -70,7 +70,9 @@ pub(crate) fn place_below(node: &Node, keys: &[&str]) -> Place {
     let mut place = node.place;
     let mut at = node;
     for key in keys {
-        let Some(entry) = at.entries().and_then(|entries| entries.iter().find(|entry| entry.key == *key)) else { break };
+        let Some(entry) = at.entries().and_then(|entries| entries.iter().find(|entry| entry.key == *key)) else {
+            break;
+        };
         at = &entry.value;
         place = if matches!(at.value, Value::Map(_)) && entry.key_place.line > 0 { entry.key_place } else { at.place };
     }
@@ -532,7 +534,12 @@ fn solid_of(shapes: Vec<Result<Shape, String>>, keys: &[&str], reading: &mut Rea
 }
 
 /// The frame that a block names, which `keys` lead to; the body if it names none.
-fn frame_named(name: Option<&str>, keys: &[&str], frames: &[Frame], reading: &mut Reading<'_>) -> Option<Option<usize>> {
+fn frame_named(
+    name: Option<&str>,
+    keys: &[&str],
+    frames: &[Frame],
+    reading: &mut Reading<'_>,
+) -> Option<Option<usize>> {
     let Some(name) = name else { return Some(None) };
     let found = frames.iter().position(|frame| frame.name == name);
     if found.is_none() && reading.frames_known {
@@ -547,7 +554,8 @@ fn frame_named(name: Option<&str>, keys: &[&str], frames: &[Frame], reading: &mu
 /// Tells why a frame hangs on nothing: there is no such parent, or it hangs on itself by way of others. One that hangs
 /// on such a frame is not told again.
 fn check_parent(name: &str, frame: &FrameText, all: &[(String, FrameText)], reading: &mut Reading<'_>) {
-    let parent_of = |name: &str| all.iter().find(|(known, _)| known == name).and_then(|(_, frame)| frame.parent.as_deref());
+    let parent_of =
+        |name: &str| all.iter().find(|(known, _)| known == name).and_then(|(_, frame)| frame.parent.as_deref());
     let parent = frame.parent.as_deref().unwrap_or_default();
     let path = format!("{}.frames.{name}.parent", reading.path);
     let place = reading.place(&["frames", name, "parent"]);

@@ -75,7 +75,10 @@ fn instances<T: Parameter>(key: &str, node: &Node, path: &str, problems: &mut Pr
     let (written, outlined) = (node.place, outline_place(node));
     if node.get("count").is_none() && node.get("layout").is_none() {
         let text = T::read(node, path, ANY, problems);
-        return text.map(|text| Instance { name: key.to_owned(), text, place: None, written, outlined }).into_iter().collect();
+        return text
+            .map(|text| Instance { name: key.to_owned(), text, place: None, written, outlined })
+            .into_iter()
+            .collect();
     }
     let Some((numbered, places)) = places(key, node, path, problems) else { return Vec::new() };
     let one = |(i, place): (usize, &Option<Pose>)| {

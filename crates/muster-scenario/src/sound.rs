@@ -49,7 +49,8 @@ pub(crate) fn read_sound<T>(
 fn take_out(node: &mut Node, path: &str, problem: &Problem) -> bool {
     if path.is_empty() {
         // a key that is not known is wrong alone, not the block that has it
-        let unknown = node.entries().unwrap_or_default().iter().find(|entry| format!("{:?}", entry.key) == problem.found);
+        let unknown =
+            node.entries().unwrap_or_default().iter().find(|entry| format!("{:?}", entry.key) == problem.found);
         let unknown = unknown.map(|entry| entry.key.clone());
         return unknown.is_none_or(|key| node.take(&key).is_none());
     }
@@ -64,7 +65,8 @@ fn take_out(node: &mut Node, path: &str, problem: &Problem) -> bool {
             false
         }
         Value::Map(entries) => {
-            let rest_of = |key: &str| path.strip_prefix(key).filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+            let rest_of =
+                |key: &str| path.strip_prefix(key).filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
             let found = entries.iter().enumerate().filter_map(|(at, entry)| Some((at, rest_of(&entry.key)?)));
             // keys may have points in them
             let Some((at, rest)) = found.min_by_key(|(_, rest)| rest.len()) else { return true };
@@ -121,7 +123,11 @@ mod tests {
     fn only_what_is_wrong_is_taken_out() {
         check("{name: x}", 0, "{name: x, pair: [1, 2], list: [], inner: null}");
         check("{pair: [3, 4]}", 1, "{name: nobody, pair: [3, 4], list: [], inner: null}");
-        check("{name: x, pair: [3, 40], list: [1, 10, 2, 11]}", 3, "{name: x, pair: [1, 2], list: [1, 2], inner: null}");
+        check(
+            "{name: x, pair: [3, 40], list: [1, 10, 2, 11]}",
+            3,
+            "{name: x, pair: [1, 2], list: [1, 2], inner: null}",
+        );
         check(
             "{name: 3, inner: {size_m: 2, speed_mps: 77, sped: 3}}",
             3,

@@ -341,7 +341,8 @@ impl<'a> Reader<'a> {
             return (end(self.text, self.file), here);
         }
         // It notices some tabs only after it has passed them, and tells of others where the text before them begins.
-        let tabs = self.text.chars().take(index).fold(0, |tabs, character| if character == '\t' { tabs + 1 } else { 0 });
+        let tabs =
+            self.text.chars().take(index).fold(0, |tabs, character| if character == '\t' { tabs + 1 } else { 0 });
         if here != Some('\t') && tabs > 0 {
             place.column -= tabs.min(place.column - 1);
             return (place, Some('\t'));

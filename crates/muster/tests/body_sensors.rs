@@ -121,7 +121,11 @@ fn zones_and_fires_that_are_wrong_are_told() {
         "{world: {zones: {b: {purposes: [charging]}, c: {sphere_radius_m: 1, box_size_m: [1, 1, 1]}, \
          d: {mesh: {vertices_m: [[0, 0, 0]], triangles: [[0, 0, 7]]}}}}}",
     );
-    for part in ["world.zones.b: found no shape, expected exactly one of sphere_radius_m", "world.zones.c: found 2 shapes", "world.zones.d: found corner 7"] {
+    for part in [
+        "world.zones.b: found no shape, expected exactly one of sphere_radius_m",
+        "world.zones.c: found 2 shapes",
+        "world.zones.d: found corner 7",
+    ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
 }

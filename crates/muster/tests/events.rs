@@ -234,10 +234,7 @@ fn a_rate_spaces_contacts() {
 fn the_log_says_when_an_event_acts() {
     let text = "{robots: [{name: lamp, kind: lamp}], events: [{on: at(1 s), do: lamp.off, after_s: 0.5}, {on: at(2 s), do: lamp.on}]}";
     let told: Vec<String> = report(&mut simulation(text), 3.0).events.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        told,
-        ["event at(1 s) at 1.000000 s: lamp.off (at 1.500000 s)", "event at(2 s) at 2.000000 s: lamp.on"]
-    );
+    assert_eq!(told, ["event at(1 s) at 1.000000 s: lamp.off (at 1.500000 s)", "event at(2 s) at 2.000000 s: lamp.on"]);
 }
 
 #[test]
@@ -440,7 +437,7 @@ fn problems(event: &str) -> Vec<String> {
     let text = format!(
         "world: {{zones: {{yard: {{sphere_radius_m: 1}}}}, obstacles: {{wall: {{sphere_radius_m: 1}}}}}}
 robots:
-  - {{name: scout, kind: point, driver: {{kind: goto, by: strafe}}}}
+  - {{name: scout, kind: point, at: {{xyz_m: [5, 0, 1]}}, driver: {{kind: goto, by: strafe}}}}
   - {{name: lamp, kind: lamp}}
 events:
   - {event}
@@ -532,7 +529,10 @@ const WRONG: &[(&str, &str)] = &[
         "{on: at(1 s), do: scout.attach(lmp)}",
         "events[0].do[0]: found \"lmp\", expected a robot: scout, lamp (did you mean \"lamp\"?)",
     ),
-    ("{on: at(1 s), do: 'scout.hitch(nobody, 0, 0, 0)'}", "events[0].do[0]: found \"nobody\", expected a robot: scout, lamp"),
+    (
+        "{on: at(1 s), do: 'scout.hitch(nobody, 0, 0, 0)'}",
+        "events[0].do[0]: found \"nobody\", expected a robot: scout, lamp",
+    ),
     (
         "{on: at(1 s), do: 'scout.velocity(1'}",
         "events[0].do[0]: found \"velocity(1\", expected a closing parenthesis \")\" at the end",

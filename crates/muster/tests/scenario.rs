@@ -173,7 +173,10 @@ robots:
             (7, "robots[0].sensors.t.frame: found \"mast\", expected a frame of the robot: arm"),
             (10, "robots[0].parts.hull.friction: found 20"),
             (10, "robots[0].parts.hull: found 2 shapes, expected exactly one of sphere_radius_m"),
-            (11, "robots[0].parts.fin.frame: found \"amr\", expected a frame of the robot: arm (did you mean \"arm\"?)"),
+            (
+                11,
+                "robots[0].parts.fin.frame: found \"amr\", expected a frame of the robot: arm (did you mean \"arm\"?)",
+            ),
             (13, "robots[1].kind: found no file \"robots/quadrotr.yaml\""),
             (14, "robots[1].sensors.gps.kind: found \"gpss\""),
             (15, "robots[1].driver: found \"speed\", expected a key"),
@@ -246,7 +249,10 @@ robots:
         text,
         &[
             (5, "robots[0].frames.arm.parent: found \"amr\", expected another frame, or none for the body: arm2"),
-            (8, "robots[0].frames.y.parent: found y → z → y, expected frames that do not hang on each other in a circle"),
+            (
+                8,
+                "robots[0].frames.y.parent: found y → z → y, expected frames that do not hang on each other in a circle",
+            ),
             (9, "robots[0].frames.z.parent: found z → y → z"),
             (10, "robots[0].frames.both.slide: found slide beside turn"),
             (10, "robots[0].frames.both.slide: found an axis of length 0"),
@@ -287,6 +293,108 @@ world:
             (14, "world.obstacles.none: found no triangles, expected at least one"),
         ],
     );
+}
+
+#[test]
+fn steered_vehicles_are_not_driven_as_if_they_turned_in_place() {
+    let wheel = "{name: a, at_m: [1, 0, -0.5], radius_m: 0.3, mass_kg: 5, steered: true}";
+    let body = format!("motion: {{kind: single_body, wheels: [{wheel}]}}, shape: {{box_size_m: [1, 1, 1]}}");
+    for (robot, motion) in [("kind: car", "ackermann"), (&*body, "single_body")] {
+        for driver in ["waypoints", "goto, by: velocity"] {
+            let text = format!(
+                "{{robots: [{{name: c, {robot}, at: {{xyz_m: [0, 0, 3]}}, sensors: {{truth: {{kind: truth}}}}, \
+                 driver: {{kind: {driver}}}}}]}}"
+            );
+            let expected = format!("expected by: pursuit for motion {motion:?}, which turns only while it drives");
+            check_refused(&text, &["robots[0].driver.by: found velocity, which turns in place", &expected]);
+            simulation(&text.replace(", by: velocity", "").replace("driver: {", "driver: {by: pursuit, "));
+        }
+    }
+}
+
+/// The warnings of a scenario that loads.
+fn warnings(text: &str) -> Vec<String> {
+    simulation(text).warnings().to_vec()
+}
+
+#[test]
+fn a_speed_beyond_what_legs_can_do_is_questionable() {
+    let text = |speed: f64| {
+        format!(
+            "{{robots: [{{name: dog, kind: quadruped, at: {{xyz_m: [0, 0, 0.322]}}, \
+             driver: {{kind: waypoints, points_m: [[9, 0]], speed_mps: {speed}}}}}]}}"
+        )
+    };
+    assert_eq!(warnings(&text(0.6)), [""; 0]);
+    let told = warnings(&text(2.0));
+    let expected =
+        "robots[0].driver.speed_mps: found 2 m/s, expected at most 0.600 m/s, which is what controller \"gait\" can do";
+    assert!(told.len() == 1 && told[0].contains(expected), "{told:?}");
+    // without a limit of its own it is the reach of the legs: 2 sqrt((0.999 * 0.4)² - 0.3²) m in 0.75 * 0.5 s
+    let told = warnings(&text(2.0).replace("kind: quadruped", "kind: quadruped, controller: {speed_max_mps: null}"));
+    assert!(told.len() == 1 && told[0].contains("expected at most 1.407 m/s"), "{told:?}");
+}
+
+#[test]
+fn robots_that_start_inside_of_something_are_told() {
+    let text = |robots: &str| {
+        format!("{{world: {{obstacles: {{wall: {{box_size_m: [1, 9, 9], groups: [walls]}}}}}}, robots: [{robots}]}}")
+    };
+    let ball = |name: &str, x: f64, more: &str| {
+        format!(
+            "{{name: {name}, motion: {{kind: point}}, shape: {{sphere_radius_m: 0.5}}, at: {{xyz_m: [{x}, 0, 2]}}{more}}}"
+        )
+    };
+    let told = |robots: &[String], expected: &[&str]| {
+        let found = warnings(&text(&robots.join(", ")));
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        let fits = found.iter().zip(expected).all(|(found, expected)| found.contains(expected));
+        assert!(fits, "{found:#?}");
+    };
+    told(&[ball("a", 0.9, "")], &["a.at: found its part \"body\" inside of obstacle \"wall\" by 0.100 m"]);
+    told(&[ball("a", 0.999, "")], &[]);
+    told(&[ball("a", 0.9, ", meets: [trees]")], &[]);
+    told(
+        &[ball("a", 5.0, ""), ball("b", 5.7, "")],
+        &["b.at: found its part \"body\" inside of robot \"a\" by 0.300 m"],
+    );
+    let heavy = ball("b", 5.7, ", attached: {to: a}").replace("kind: point", "kind: single_body");
+    told(&[ball("a", 5.0, ""), heavy], &[]);
+    let low = |kind: &str| {
+        format!("{{name: a, motion: {{kind: {kind}}}, shape: {{sphere_radius_m: 0.5}}, at: {{xyz_m: [9, 0, 0.3]}}}}")
+    };
+    told(&[low("point")], &["inside of obstacle \"ground\" by 0.200 m"]);
+    told(&[low("differential")], &[]);
+    // a part on a frame that is turned at the start
+    let arm = "{name: a, motion: {kind: point}, at: {xyz_m: [2.5, 0, 2]}, frames: {arm: {turn: [0, 0, 1], start_deg: 180}}, \
+               parts: {hand: {frame: arm, sphere_radius_m: 0.2, at: {xyz_m: [1.9, 0, 0]}}}}";
+    told(&[arm.to_owned()], &["a.at: found its part \"hand\" inside of obstacle \"wall\" by 0.100 m"]);
+    // of many only some
+    let many = "{name: 'p{i}', motion: {kind: point}, shape: {sphere_radius_m: 0.5}, count: 30, \
+                layout: {line: {from_m: [9, 0, 3], step_m: [0.9, 0, 0]}}}";
+    let found = warnings(&text(many));
+    assert!(found.len() == 11 && found[10].contains("found 19 more that start in something"), "{found:#?}");
+}
+
+#[test]
+fn robots_stand_on_terrain_by_layout_and_place() {
+    let text = |world: &str, robot: &str| {
+        format!(
+            "{{world: {{{world}}}, robots: [{{name: 'r{{i}}', motion: {{kind: point}}, on_terrain: true, {robot}}}]}}"
+        )
+    };
+    let hill = "obstacles: {hill: {terrain: {size_m: [40, 40], height: 0.3 * max(x, 0)}, at: {xyz_m: [0, 0, 1]}}}";
+    let sim = simulation(&text(
+        hill,
+        "count: 3, layout: {line: {from_m: [0, 5, 0.5], step_m: [4, 0, 0]}}, at: {xyz_m: [0, 0, 2]}",
+    ));
+    for (robot, height_m) in [("r0", 3.5), ("r1", 4.7), ("r2", 5.9)] {
+        assert!((position(&sim, robot).z - height_m).abs() < 1e-6, "{robot} at {}", position(&sim, robot));
+    }
+    let sim = simulation(&text("", "at: {xyz_m: [0, 0, 2]}"));
+    assert_eq!(position(&sim, "r0").z, 2.0);
+    let nothing = text("ground: false", "at: {xyz_m: [3, 4, 2]}");
+    check_refused(&nothing, &["robots[0].on_terrain: found nothing below (3, 4), expected terrain or a plane"]);
 }
 
 #[test]

@@ -110,12 +110,7 @@ impl World {
         self.met = met;
     }
 
-    fn note_contact(
-        &mut self,
-        (number, event): (usize, &Event),
-        touch: &ContactEvent,
-        (robots, with): (&str, &str),
-    ) {
+    fn note_contact(&mut self, (number, event): (usize, &Event), touch: &ContactEvent, (robots, with): (&str, &str)) {
         let Some(robot) = self.state.roster.get(touch.robot).filter(|robot| matches(robots, &robot.name)) else {
             return;
         };
@@ -209,7 +204,8 @@ impl World {
                 continue;
             };
             for (at, zone) in environment.zones.iter().enumerate().filter(|(_, zone)| matches(zones, &zone.name)) {
-                let active = Active { robot: subject.key, other: at as u64, until: SimTime::NEVER, rest: SimTime::ZERO };
+                let active =
+                    Active { robot: subject.key, other: at as u64, until: SimTime::NEVER, rest: SimTime::ZERO };
                 let (is, was) = (zone.contains(pose.position_m), before.binary_search(&active).is_ok());
                 if is {
                     inside.push(active);

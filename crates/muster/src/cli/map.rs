@@ -62,7 +62,10 @@ fn missing(name: &str) -> Option<String> {
     }
     let near = nearest(name, worlds.iter().copied());
     let hint = near.map_or_else(String::new, |near| format!(" (did you mean {near:?}?)"));
-    Some(format!("error: found no file {name:?}, expected a scenario, or one of the worlds {}{hint}", worlds.join(", ")))
+    Some(format!(
+        "error: found no file {name:?}, expected a scenario, or one of the worlds {}{hint}",
+        worlds.join(", ")
+    ))
 }
 
 /// A scenario, or a world without robots, and what it says about itself.

@@ -6,6 +6,10 @@ use muster_core::node::{Node, Problem, Problems, Value};
 /// The most times something is taken out of a block: what contains it may be wrong without it.
 const ROUNDS_MAX: usize = 64;
 
+/// What is left of a block without one of these would lack a shape.
+const OUTLINES: [&str; 9] =
+    ["sphere_radius_m", "box_size_m", "cylinder", "capsule", "cone", "mesh", "terrain", "walls", "plan"];
+
 /// Reads a block and notes its problems. If it cannot be read, the sound part of it is read instead, with `stand_ins` for
 /// keys that it must have; that part is returned, too.
 pub(crate) fn read_sound<T>(
@@ -71,7 +75,9 @@ fn take_out(node: &mut Node, path: &str, problem: &Problem) -> bool {
             // keys may have points in them
             let Some((at, rest)) = found.min_by_key(|(_, rest)| rest.len()) else { return true };
             if take_out(&mut entries[at].value, rest.trim_start_matches('.'), problem) {
-                entries.remove(at);
+                let key = entries.remove(at).key;
+                // without its outline a block would be wrong for another reason
+                return OUTLINES.contains(&key.as_str());
             }
             false
         }

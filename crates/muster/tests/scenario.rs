@@ -332,7 +332,7 @@ fn a_speed_beyond_what_legs_can_do_is_questionable() {
     assert!(told.len() == 1 && told[0].contains(expected), "{told:?}");
     // without a limit of its own it is the reach of the legs: 2 sqrt((0.999 * 0.4)² - 0.3²) m in 0.75 * 0.5 s
     let told = warnings(&text(2.0).replace("kind: quadruped", "kind: quadruped, controller: {speed_max_mps: null}"));
-    assert!(told.len() == 1 && told[0].contains("expected at most 1.407 m/s"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("expected at most 1.408 m/s"), "{told:?}");
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn robots_stand_on_terrain_by_layout_and_place() {
             "{{world: {{{world}}}, robots: [{{name: 'r{{i}}', motion: {{kind: point}}, on_terrain: true, {robot}}}]}}"
         )
     };
-    let hill = "obstacles: {hill: {terrain: {size_m: [40, 40], height: 0.3 * max(x, 0)}, at: {xyz_m: [0, 0, 1]}}}";
+    let hill = "obstacles: {hill: {terrain: {size_m: [40, 40], height: '0.3 * max(x, 0)'}, at: {xyz_m: [0, 0, 1]}}}";
     let sim = simulation(&text(
         hill,
         "count: 3, layout: {line: {from_m: [0, 5, 0.5], step_m: [4, 0, 0]}}, at: {xyz_m: [0, 0, 2]}",
@@ -462,7 +462,7 @@ fn what_is_expected_is_checked_before_the_run() {
         ],
     );
     let sim = simulation(
-        "{run: {for_s: 1}, robots: [{name: p, kind: point}], expect: [{that: value, of: p.contacts, max: 0, at_s: 5}]}",
+        "{run: {for_s: 1}, robots: [{name: p, kind: point, at: {xyz_m: [0, 0, 1]}}], expect: [{that: value, of: p.contacts, max: 0, at_s: 5}]}",
     );
     assert!(sim.warnings()[0].contains("warning: expect[0].at_s: found 5 s, expected at most run.for_s, 1 s"));
 }

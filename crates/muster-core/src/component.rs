@@ -100,6 +100,11 @@ pub trait Motion: Send + Sync {
     /// Constant properties of the robot (mass, radius), for inspection.
     fn constants(&self) -> Vec<(&'static str, f64)>;
 
+    /// False if it can turn only while it drives, like a car.
+    fn turns_in_place(&self) -> bool {
+        true
+    }
+
     /// The wheels (or sprockets) whose turning an encoder can count.
     fn wheels(&self) -> &[Wheel] {
         &[]
@@ -185,6 +190,21 @@ pub trait Driver: Send + Sync {
     fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Driver>>, Misfit> {
         _ = frames;
         Ok(None)
+    }
+
+    /// True if it has robots turn in place towards where they are to go.
+    fn turns_in_place(&self) -> bool {
+        false
+    }
+
+    /// The speed it asks for on the way, if it has one.
+    fn speed_asked_mps(&self) -> Option<f64> {
+        None
+    }
+
+    /// The speed of a robot that is commanded through it, if that is less than whatever is asked for.
+    fn speed_max_mps(&self) -> Option<f64> {
+        None
     }
 
     /// Prepares the memory of one new robot that stands at `pose`.

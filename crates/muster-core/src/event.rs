@@ -4,7 +4,8 @@
 //! Events take place at instants that do not depend on windows or threads, and windows end there:
 //!
 //! - a contact at the end of the tick in which it begins, so that deeds are done before the next tick; or, if the event
-//!   has a rate, at the first instant of that rate's lattice at or after it;
+//!   has a rate, at the first instant of that rate's lattice at or after it. It begins anew when the two have not touched
+//!   for [`APART`], as what is pushed chatters, and with a rate not before a period of it has passed;
 //! - a zone and a condition at the instants of the event's rate, from 0 on: what is true at one and was not at the one
 //!   before has happened;
 //! - a timer exactly at its times.
@@ -18,6 +19,9 @@ use crate::time::{Rate, SimTime};
 use std::borrow::Cow;
 use std::fmt;
 use xxhash_rust::xxh3::Xxh3;
+
+/// Two that touch again before they were apart for so long still touch: 100 ms.
+pub const APART: SimTime = SimTime::from_ns(100_000_000);
 
 /// Something that may happen, and what is done then.
 #[derive(Debug, Clone)]
@@ -118,6 +122,8 @@ pub struct Firing {
     pub realm: u32,
     /// When it happened: for a contact, the tick it began.
     pub time: SimTime,
+    /// When its deeds are done.
+    pub acts: SimTime,
     /// To which robot.
     pub who: Option<String>,
     /// Whom or what the robot touched, or the zone.
@@ -168,6 +174,8 @@ pub(crate) struct Active {
     pub(crate) other: u64,
     /// For a contact: it begins anew after this time.
     pub(crate) until: SimTime,
+    /// For a contact of an event with a rate: it is not told again before this time.
+    pub(crate) rest: SimTime,
 }
 
 impl Memory {
@@ -210,6 +218,9 @@ impl Memory {
         for active in memory.active.iter().filter(|active| active.until >= now) {
             hasher.update(&active.robot.to_le_bytes());
             hasher.update(&active.other.to_le_bytes());
+            if active.rest > now {
+                hasher.update(&active.rest.ns().to_le_bytes());
+            }
         }
     }
 }

@@ -588,8 +588,8 @@ impl Parser<'_> {
         self.at += 1;
         let mut arguments = Vec::new();
         while !self.eat(")") {
-            if !arguments.is_empty() {
-                self.expect(",")?;
+            if !arguments.is_empty() && !self.eat(",") {
+                return Err(self.unexpected("an operator, \",\" or \")\""));
             }
             arguments.push(self.nested(Self::choice)?);
         }

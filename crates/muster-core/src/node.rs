@@ -210,7 +210,7 @@ impl Problems {
         let hint = nearest(found, valid.clone()).map(|name| format!("did you mean {name:?}?"));
         let names: Vec<&str> = valid.collect();
         let expected = match names.len() {
-            0 => what.to_owned(),
+            0 => format!("{what} (there is none)"),
             1..=20 => format!("{what}: {}", names.join(", ")),
             _ => format!("{what} (one of {})", names.len()),
         };
@@ -230,9 +230,14 @@ impl Problems {
         &self.list
     }
 
+    /// How many of the problems are errors.
+    pub fn errors(&self) -> usize {
+        self.list.iter().filter(|problem| !problem.warning).count()
+    }
+
     /// True when one of the problems is an error.
     pub fn any_error(&self) -> bool {
-        self.list.iter().any(|problem| !problem.warning)
+        self.errors() > 0
     }
 
     fn push(&mut self, place: Place, path: &str, found: String, expected: String, hint: Option<String>) {

@@ -402,7 +402,14 @@ impl Realm<'_> {
             None => nearest(robot, names).map(str::to_owned),
             Some((_, found)) => {
                 let property = resolved.split_once('.').map_or("", |(_, property)| property);
+                let blueprint = &found.cohort.blueprint;
+                let constants = blueprint.motion.constants();
+                let frames: Vec<String> =
+                    blueprint.frames.iter().map(|frame| format!("frame.{}", frame.name)).collect();
                 let valid = found.cohort.layout.variables.iter().map(|variable| variable.path.as_str());
+                let valid =
+                    valid.chain(constants.iter().map(|(name, _)| *name)).chain(frames.iter().map(String::as_str));
+                let valid = valid.chain(blueprint.sensors.iter().map(|slot| slot.name.as_str()));
                 nearest(property, valid).map(|name| format!("{robot}.{name}"))
             }
         };

@@ -69,12 +69,21 @@ pub struct Parameter {
 pub enum Form {
     /// A word.
     Word,
+    /// The name of a robot.
+    Robot,
     /// A number.
     Number,
     /// A number; this one if left out.
     NumberOr(f64),
     /// A number; as it was before if left out.
     NumberOrKept,
+}
+
+impl Form {
+    /// True for what is no number.
+    pub fn is_word(self) -> bool {
+        matches!(self, Self::Word | Self::Robot)
+    }
 }
 
 impl Parameter {
@@ -98,15 +107,20 @@ impl Parameter {
         Self { name, doc, form: Form::Word }
     }
 
+    /// The name of a robot.
+    pub const fn robot(name: &'static str, doc: &'static str) -> Self {
+        Self { name, doc, form: Form::Robot }
+    }
+
     fn needed(&self) -> bool {
-        matches!(self.form, Form::Word | Form::Number)
+        matches!(self.form, Form::Word | Form::Robot | Form::Number)
     }
 }
 
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.form {
-            Form::Word | Form::Number => f.write_str(self.name),
+            Form::Word | Form::Robot | Form::Number => f.write_str(self.name),
             Form::NumberOr(value) => write!(f, "{} = {value}", self.name),
             Form::NumberOrKept => write!(f, "{} = as it was", self.name),
         }
@@ -169,9 +183,9 @@ impl Service {
                 Err(format!("found {found} for {} of {}, expected {what}", parameter.name, self.name))
             };
             match (argument, parameter.form) {
-                (Datum::Word(_), Form::Word) => (),
-                (Datum::Number(value), form) if form != Form::Word && value.is_finite() => (),
-                (Datum::Number(value), Form::Word) => return wrong(value.to_string(), "a word"),
+                (Datum::Word(_), form) if form.is_word() => (),
+                (Datum::Number(value), form) if !form.is_word() && value.is_finite() => (),
+                (Datum::Number(value), Form::Word | Form::Robot) => return wrong(value.to_string(), "a word"),
                 (Datum::Number(value), _) => return wrong(value.to_string(), "a finite number"),
                 (Datum::Word(word), _) => return wrong(format!("{word:?}"), "a number"),
             }

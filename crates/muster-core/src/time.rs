@@ -77,6 +77,12 @@ impl Rate {
     /// The highest rate: an event a microsecond.
     pub const MAX_HZ: f64 = 1e6;
 
+    /// The highest rate.
+    pub const MAX: Self = {
+        let micro_hz = (Self::MAX_HZ * MICRO) as u64;
+        Self { micro_hz, base_ns: ONE_EVENT / micro_hz, rest: ONE_EVENT % micro_hz }
+    };
+
     /// A rate of more than 0 and at most [`Rate::MAX_HZ`] hertz.
     pub fn from_hz(hz: f64) -> Option<Self> {
         let micro_hz = (hz * MICRO + 0.5) as u64;

@@ -44,7 +44,7 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "attach",
         doc: "Attaches the robot, which has mass, to another where they are now: a load in a gripper.",
-        parameters: &[Parameter::word("to", "The robot that holds it.")],
+        parameters: &[Parameter::robot("to", "The robot that holds it.")],
         apply: |caller| {
             let to = word_at(caller.arguments(), 0).to_owned();
             caller.attach(&to, Bond::Weld)
@@ -115,7 +115,7 @@ pub static SERVICES: &[Service] = &[
         name: "hitch",
         doc: "Attaches the robot, which has mass, to a point of another about which both may turn: a trailer.",
         parameters: &[
-            Parameter::word("to", "The robot that holds it."),
+            Parameter::robot("to", "The robot that holds it."),
             or("x_m", 0.0, "The point in the frame of that robot, forward."),
             or("y_m", 0.0, "To the left."),
             or("z_m", 0.0, "Up."),

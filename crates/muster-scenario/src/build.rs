@@ -1,19 +1,20 @@
 //! From a tree of text to a model: reads the typed blocks, makes blueprints and places robots. Nothing is left to fail
 //! at run time: subscriptions, inputs, rates and frames are checked here, where their lines are known.
 
-use crate::events::read_events;
-use crate::files::Files;
+use crate::events::{quote_commas, read_events};
+use crate::files::{Files, Loaded, UNFINISHED};
 use crate::layout;
 use crate::merge::merge;
-use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers};
-use crate::scene;
+use crate::robot::{GroupNames, ONE_SHAPE, RobotBuilder, at_pose, make_modifiers, only_shape, place_below, told};
+use crate::scene::{self, Ground};
+use crate::sound::read_sound;
+use crate::start::check_starts;
 use crate::template::{Scope, expand};
 use crate::text::{
     AttachedText, Component, ExpectText, HeldText, Order, RobotText, RunText, ScenarioText, That, WaterText, WorldText,
-    ZoneText,
 };
 use glam::DVec3;
-use muster_core::component::{Pose, Registry, Wind};
+use muster_core::component::{Pose, Registry, Sense, Wind};
 use muster_core::contact::{Bond, Mobility};
 use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
@@ -25,7 +26,7 @@ use muster_core::obstacles::Obstacles;
 use muster_core::random;
 use muster_core::spec::{Parameter, Spec};
 use muster_core::time::SimTime;
-use muster_core::zone::{Fire, Zone, ZoneShape};
+use muster_core::zone::{Fire, Zone};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -47,8 +48,8 @@ pub struct Scenario {
 
 /// Reads a scenario file with changes laid over it (command line, environment), and makes a model of it.
 pub fn load(files: &mut Files, name: &str, over: &[Override], registry: Registry) -> Result<Scenario, Vec<Problem>> {
-    let node = files.load(name)?;
-    build(files, node, over, registry)
+    let loaded = files.load_partly(name);
+    build(files, loaded, over, registry)
 }
 
 /// Reads a scenario from a text, as if it were the contents of the file `path`.
@@ -59,8 +60,8 @@ pub fn load_text(
     over: &[Override],
     registry: Registry,
 ) -> Result<Scenario, Vec<Problem>> {
-    let node = files.load_text(path, text)?;
-    build(files, node, over, registry)
+    let loaded = files.load_text_partly(path, text);
+    build(files, loaded, over, registry)
 }
 
 /// Reads modifiers from a text, written as under `modifiers:`, for a sensor with these fields.
@@ -75,8 +76,9 @@ pub fn modifiers(
     let mut problems = Problems::default();
     let path = format!("{sensor}.modifiers");
     let limits = (f64::NEG_INFINITY, f64::INFINITY);
-    let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems)
-        .and_then(|blocks| make_modifiers(registry.modifiers, &blocks, fields, (node.place, sensor), &mut problems));
+    let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems).and_then(|blocks| {
+        make_modifiers(registry.modifiers, &blocks, Some(fields), (node.place, sensor), &mut problems)
+    });
     made.ok_or_else(|| problems.list().to_vec())
 }
 
@@ -115,40 +117,48 @@ fn forget_places(node: &mut Node) {
     }
 }
 
-fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registry) -> Result<Scenario, Vec<Problem>> {
-    let mut problems = Problems::default();
-    for change in over {
-        if let Err(reason) = lay_over(&mut node, &change.path, &change.value) {
-            problems.error(Place::default(), &format!("--set {}", change.path), reason, "a path of the scenario");
-        }
+fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registry) -> Result<Scenario, Vec<Problem>> {
+    let Loaded { node, mut problems } = loaded;
+    // without an included file nobody knows which names there would be
+    let included = !problems.any_error();
+    let Some(mut node) = node else { return Err(problems.list().to_vec()) };
+    drop_unfinished(&mut node);
+    if included && over.is_empty() && node.entries().is_some_and(<[_]>::is_empty) {
+        let hint = Some("muster demo shows what one can do".to_owned());
+        problems.error_with_hint(node.place, "", "nothing to run", "a scenario with robots or a world", hint);
     }
+    lay_all_over(&mut node, over, &mut problems);
     with_objects(files, &mut node, &mut problems);
-    let text = <ScenarioText as Spec>::read(&node, "", &["include"], &mut problems);
-    // the other blocks are checked even if one is wrong, so that all problems are seen at once
-    let sound = sound_part(&node);
-    let whole = text.as_ref().unwrap_or(&sound);
+    quote_commas(&mut node, &mut problems);
+    let read = |node: &Node, problems: &mut Problems| <ScenarioText as Spec>::read(node, "", &["include"], problems);
+    let Some((text, _)) = read_sound(&node, "", &[], &mut problems, read) else {
+        return Err(problems.list().to_vec());
+    };
+    let whole = &text;
     let mut groups = GroupNames::default();
-    let environment = environment(&whole.world, &node, registry, &mut groups, &mut problems);
-    let builder = RobotBuilder::new(registry, Arc::clone(&environment.wind), groups);
-    let before = problems.list().len();
+    let environment = environment((&whole.world, included), &node, registry, &mut groups, &mut problems);
+    let ground = Ground::new(&environment.obstacles, included);
+    let builder = RobotBuilder::new(registry, Arc::clone(&environment.wind), groups, ground);
+    let before = problems.errors();
     let attached = attach(&mut node, &mut problems);
     let (robots, cohorts, places) = place_robots(files, &node, whole, builder, &mut problems);
     // a robot that could not be made is not missed a second time by those who name it
-    let complete = problems.list().len() == before;
+    let complete = included && problems.errors() == before;
     if complete {
         check_share(whole, &node, &robots, &mut problems);
         check_compounds(whole, &node, &robots, &mut problems);
         check_attached(&robots, &places, &mut problems);
+        check_starts(&robots, &environment.obstacles, &places, &mut problems);
     }
-    let expect = whole.expect.iter().cloned().enumerate().map(|(at, expect)| (expect, place_of(&node, "expect", at)));
-    let expect: Vec<(ExpectText, Place)> = expect.collect();
-    check_expect(&expect, whole, complete.then_some(&robots), &mut problems);
-    let scene = Scene { node: &node, text: whole, robots: complete.then_some(&robots), environment: &environment };
-    let events = read_events(&scene, registry.services, &mut problems);
+    let expect = readable::<ExpectText>(&node, "expect");
+    check_expect(&expect, &node, whole, complete.then_some(&robots), &mut problems);
+    let robots_known = complete.then_some(&robots);
+    let scene = Scene { node: &node, text: whole, robots: robots_known, included, environment: &environment };
+    let events = read_events(&scene, &readable(&node, "events"), registry.services, &mut problems);
     if problems.any_error() {
         return Err(problems.list().to_vec());
     }
-    let Some(text) = text else { return Err(problems.list().to_vec()) };
+    let expect = expect.into_iter().map(|(at, text)| (text, place_of(&node, "expect", at))).collect();
     let model = Model {
         environment,
         robots,
@@ -178,30 +188,60 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
     })
 }
 
+/// Takes out what nobody knows because an include failed. Robots that lack something keep a mark.
+fn drop_unfinished(node: &mut Node) {
+    let mut robots = node.take("robots");
+    drop_below(node);
+    if let Some(Value::List(robots)) = robots.as_mut().map(|robots| &mut robots.value) {
+        for robot in robots {
+            if drop_below(robot) {
+                robot.set(UNFINISHED, Node::default());
+            }
+        }
+    }
+    if let Some(robots) = robots {
+        node.set("robots", robots);
+    }
+}
+
+/// Takes every block out of a block whose includes failed, but for a world: that is judged by what is written beside.
+fn drop_below(node: &mut Node) -> bool {
+    let unfinished = |node: &Node| node.get(UNFINISHED).is_some();
+    let mut dropped = node.take(UNFINISHED).is_some();
+    match &mut node.value {
+        Value::List(items) => {
+            let before = items.len();
+            items.retain(|item| !unfinished(item));
+            dropped |= items.len() < before;
+            items.iter_mut().for_each(|item| dropped |= drop_below(item));
+        }
+        Value::Map(entries) => {
+            let before = entries.len();
+            entries.retain(|entry| entry.key == "world" || !unfinished(&entry.value));
+            dropped |= entries.len() < before;
+            entries.iter_mut().for_each(|entry| dropped |= drop_below(&mut entry.value));
+        }
+        _ => (),
+    }
+    dropped
+}
+
 /// A scenario that is being read.
 pub(crate) struct Scene<'a> {
     pub(crate) node: &'a Node,
     pub(crate) text: &'a ScenarioText,
     /// Its robots, if all could be made.
     pub(crate) robots: Option<&'a Vec<Placement>>,
+    /// No file is missing: obstacles and zones that are not there are wrong.
+    pub(crate) included: bool,
     pub(crate) environment: &'a Environment,
 }
 
-/// The scenario with those blocks that have no problem of their own.
-fn sound_part(node: &Node) -> ScenarioText {
-    let read = |node: &Node| <ScenarioText as Spec>::read(node, "", &["include"], &mut Problems::default());
-    let mut sound = Node::default();
-    for entry in node.entries().unwrap_or_default() {
-        let mut block = Node::default();
-        block.set(&entry.key, entry.value.clone());
-        if read(&block).is_some() {
-            sound.set(&entry.key, entry.value.clone());
-        }
-    }
-    match read(&sound) {
-        Some(text) => text,
-        None => unreachable!("every block of a scenario has a default and was read alone"),
-    }
+/// Those items of a list that can be read, with their numbers; what is wrong with the others has been told.
+fn readable<T: Spec>(node: &Node, list: &str) -> Vec<(usize, T)> {
+    let Some(Value::List(items)) = node.get(list).map(|list| &list.value) else { return Vec::new() };
+    let read = |item: &Node| <T as Spec>::read(item, "", &[], &mut Problems::default());
+    items.iter().enumerate().filter_map(|(at, item)| Some((at, read(item)?))).collect()
 }
 
 /// Objects that share the pose of a robot become sensors of that robot, under their own names; returns which names
@@ -256,6 +296,15 @@ fn place_of(node: &Node, list: &str, at: usize) -> Place {
     }
 }
 
+/// Lays changes from outside over a scenario.
+fn lay_all_over(node: &mut Node, over: &[Override], problems: &mut Problems) {
+    for change in over {
+        if let Err(reason) = lay_over(node, &change.path, &change.value) {
+            problems.error(Place::default(), &format!("--set {}", change.path), reason, "a path of the scenario");
+        }
+    }
+}
+
 /// Sets the value at a dotted path; lists are entered by `[index]` or by the `name` of an item.
 fn lay_over(node: &mut Node, path: &str, value: &Node) -> Result<(), String> {
     let normal = path.replace('[', ".[");
@@ -285,8 +334,9 @@ fn enter<'a>(node: &'a mut Node, part: &str) -> Option<&'a mut Node> {
     }
 }
 
+/// What is around the robots. A world that is not whole may lack what things stand on.
 fn environment(
-    world: &WorldText,
+    (world, whole): (&WorldText, bool),
     node: &Node,
     registry: Registry,
     groups: &mut GroupNames,
@@ -303,7 +353,7 @@ fn environment(
         sea_level_temperature_k: world.sea_level_temperature_c + 273.15,
         wind: wind(world, registry, problems).unwrap_or_else(|| Arc::new(Calm)),
         water: world.water.as_ref().map(water),
-        obstacles: Obstacles::new(scene::obstacles(world, groups, problems)),
+        obstacles: Obstacles::new(scene::obstacles((world, whole), groups, problems)),
         decimal_year: world.decimal_year,
         fires: world
             .fires
@@ -311,7 +361,7 @@ fn environment(
             .iter()
             .map(|(name, text)| Fire {
                 name: name.clone(),
-                position_m: DVec3::from(text.xyz_m),
+                position_m: at_pose(&text.at).position_m,
                 temperature_k: text.temperature_k,
                 extent_m: text.extent_m,
             })
@@ -343,35 +393,17 @@ fn place_in_world(node: &Node, list: &str, name: &str) -> Place {
 fn zones(world: &WorldText, node: &Node, problems: &mut Problems) -> Vec<Zone> {
     let mut zones = Vec::new();
     for (name, text) in &world.zones.0 {
-        match zone_shapes(text).as_slice() {
-            [shape] => zones.push(Zone {
-                name: name.clone(),
-                shape: *shape,
-                pose: at_pose(&text.at),
-                purposes: text.purposes.clone(),
-            }),
-            shapes => {
-                let found = format!("{} shapes", shapes.len());
-                let expected = "exactly one of box_size_m, sphere_radius_m, cylinder_radius_m with cylinder_height_m";
+        match only_shape(text.shapes()) {
+            Ok(solid) => {
+                zones.push(Zone { name: name.clone(), solid, pose: at_pose(&text.at), purposes: text.purposes.clone() })
+            }
+            Err(wrong) => {
+                let (found, expected) = told(&wrong, ONE_SHAPE);
                 problems.error(place_in_world(node, "zones", name), &format!("world.zones.{name}"), found, expected);
             }
         }
     }
     zones
-}
-
-/// Every shape that is written; none if a cylinder is written by half.
-fn zone_shapes(text: &ZoneText) -> Vec<ZoneShape> {
-    if text.cylinder_radius_m.is_some() != text.cylinder_height_m.is_some() {
-        return Vec::new();
-    }
-    let cylinder = text.cylinder_radius_m.zip(text.cylinder_height_m);
-    let shapes = [
-        text.box_size_m.map(|size| ZoneShape::Box { half_m: DVec3::from(size) * 0.5 }),
-        text.sphere_radius_m.map(|radius_m| ZoneShape::Sphere { radius_m }),
-        cylinder.map(|(radius_m, height_m)| ZoneShape::Cylinder { radius_m, half_height_m: height_m * 0.5 }),
-    ];
-    shapes.into_iter().flatten().collect()
 }
 
 fn wind(world: &WorldText, registry: Registry, problems: &mut Problems) -> Option<Arc<dyn Wind>> {
@@ -414,15 +446,22 @@ fn place_robots(
     let mut names: BTreeMap<String, Place> = BTreeMap::new();
     for (at, robot) in nodes.iter().enumerate().filter(|(_, robot)| !is_attached(robot)) {
         let path = format!("robots[{at}]");
-        let Some(whole) = based_on(files, "robots", robot, (&path, KIND_CHAIN_MAX), problems) else { continue };
-        let before = problems.list().len();
-        let Some(first) = first_of(&whole, &path, problems) else { continue };
+        let Some(whole) = based_on(files, "robots", robot, (&path, KIND_CHAIN_MAX), problems) else {
+            look_through(&own_part(robot), (&path, false), &mut builder, problems);
+            continue;
+        };
+        if robot.get(UNFINISHED).is_some() {
+            look_through(&own_part(&whole), (&path, false), &mut builder, problems);
+            continue;
+        }
+        let before = problems.errors();
+        let Some(first) = look_through(&whole, (&path, true), &mut builder, problems) else { continue };
         if !overrides_fit(&first.overrides, &path, problems) {
             continue;
         }
         let own_names =
             place_block(&whole, &first, &path, (&mut builder, &mut names, &mut robots), text.run.seed, problems);
-        if problems.list().len() == before {
+        if problems.errors() == before {
             check_overrides(&first.overrides, &own_names, &path, problems);
         }
     }
@@ -451,12 +490,17 @@ fn place_block(
             problems.error_with_hint(whole.place, path, format!("a second robot {name:?}"), expected, hint);
             break;
         }
-        let before = problems.list().len();
+        let before = problems.errors();
         let read = own.as_ref().map(|own| read_robot(own, path, problems));
         let Some(text) = read.as_ref().map_or(Some(first), Option::as_ref) else { break };
         let Some(cohort) = builder.cohort(own.as_ref().unwrap_or(whole), text, i, path, problems) else { break };
-        robots.push(placement(name, cohort, place, text));
-        if problems.list().len() > before {
+        let mut placed = placement(name, cohort, place, text);
+        if text.on_terrain {
+            let at = (place_below(own.as_ref().unwrap_or(whole), &["on_terrain"]), format!("{path}.on_terrain"));
+            placed.pose = builder.ground.lifted(placed.pose, (at.0, &at.1), problems);
+        }
+        robots.push(placed);
+        if problems.errors() > before {
             break;
         }
     }
@@ -467,10 +511,64 @@ fn read_robot(node: &Node, path: &str, problems: &mut Problems) -> Option<RobotT
     <RobotText as Spec>::read(node, path, &["include", "about"], problems)
 }
 
-/// A block as its first robot reads it, templates expanded; name and overrides stay as written.
-fn first_of(whole: &Node, path: &str, problems: &mut Problems) -> Option<RobotText> {
+/// A block as its first robot reads it, if it can be read; else notes what is wrong with all of it. `known` if nothing is
+/// missing because of another problem.
+fn look_through(
+    whole: &Node,
+    (path, known): (&str, bool),
+    builder: &mut RobotBuilder,
+    problems: &mut Problems,
+) -> Option<RobotText> {
+    let node = first_of(whole, path, problems)?;
+    let stand_ins = [("name", Value::Text("robot".to_owned())), ("motion", motionless())];
+    let stand_ins = stand_ins.map(|(key, value)| (key, Node::of(value)));
+    let read = |node: &Node, problems: &mut Problems| read_robot(node, path, problems);
+    let (text, rest) = read_sound(&node, path, &stand_ins, problems, read)?;
+    if rest.is_none() && known {
+        return Some(text);
+    }
+    let rest = rest.unwrap_or_else(|| node.clone());
+    let frames_known =
+        known && rest.get("frames").map(ToString::to_string) == node.get("frames").map(ToString::to_string);
+    builder.look_through(&rest, &text, frames_known, path, problems);
+    None
+}
+
+/// What stands in for a motion that could not be read.
+fn motionless() -> Value {
+    let mut motion = Node::default();
+    motion.set("kind", Node::of(Value::Text("point".to_owned())));
+    motion.value
+}
+
+/// Those blocks of a robot whose `kind` is missing that say by themselves what they mean.
+fn own_part(robot: &Node) -> Node {
+    let has_kind = |node: &Node| node.get("kind").and_then(Node::text).is_some();
+    let mut own = robot.clone();
+    for part in ["kind", "parts", "frames", "shape", "overrides", UNFINISHED] {
+        own.take(part);
+    }
+    for component in ["motion", "driver", "controller"] {
+        if own.get(component).is_some_and(|node| !has_kind(node)) {
+            own.take(component);
+        }
+    }
+    if own.get("motion").is_none() {
+        own.set("motion", Node::of(motionless()));
+    }
+    if let Some(mut sensors) = own.take("sensors") {
+        if let Value::Map(entries) = &mut sensors.value {
+            entries.retain(|entry| has_kind(&entry.value));
+        }
+        own.set("sensors", sensors);
+    }
+    own
+}
+
+/// The text of a block for its first robot, templates expanded; name and overrides stay as written.
+fn first_of(whole: &Node, path: &str, problems: &mut Problems) -> Option<Node> {
     if !varies(whole) {
-        return read_robot(whole, path, problems);
+        return Some(whole.clone());
     }
     let count = match whole.get("count").map(|count| &count.value) {
         Some(Value::Integer(count)) => *count as f64,
@@ -487,12 +585,12 @@ fn first_of(whole: &Node, path: &str, problems: &mut Problems) -> Option<RobotTe
             node.set(key, value);
         }
     }
-    read_robot(&node, path, problems)
+    Some(node)
 }
 
 /// True if overrides say nothing that only the whole block can.
 fn overrides_fit(overrides: &Node, path: &str, problems: &mut Problems) -> bool {
-    let before = problems.list().len();
+    let before = problems.errors();
     let path = format!("{path}.overrides");
     let Some(entries) = overrides.entries() else {
         problems.error(overrides.place, &path, overrides.found(), "a map of robots, by name or number");
@@ -507,7 +605,7 @@ fn overrides_fit(overrides: &Node, path: &str, problems: &mut Problems) -> bool 
             }
         }
     }
-    problems.list().len() == before
+    problems.errors() == before
 }
 
 /// Every override is meant for a robot that exists.
@@ -764,13 +862,14 @@ fn check_compounds(text: &ScenarioText, node: &Node, robots: &[Placement], probl
 }
 
 fn check_expect(
-    expect: &[(ExpectText, Place)],
+    expect: &[(usize, ExpectText)],
+    node: &Node,
     whole: &ScenarioText,
     robots: Option<&Vec<Placement>>,
     problems: &mut Problems,
 ) {
-    for (at, (text, place)) in expect.iter().enumerate() {
-        let path = format!("expect[{at}]");
+    for (at, text) in expect {
+        let (path, place) = (format!("expect[{at}]"), &place_of(node, "expect", *at));
         let pattern = text.robots.as_ref().or(text.robot.as_ref());
         if let (Some(pattern), Some(robots)) = (pattern, robots)
             && !robots.iter().any(|robot| matches(pattern, &robot.name))
@@ -826,7 +925,7 @@ pub(crate) fn check_property(
     if whole.compounds.0.iter().any(|(known, _)| other(known)) || whole.share.iter().any(|[known, _]| other(known)) {
         return;
     }
-    let rest = rest.split('[').next().unwrap_or_default();
+    let (rest, index) = indexed(rest);
     let Some(robot) = robots.and_then(|robots| robots.iter().find(|robot| robot.name == name)) else { return };
     let (blueprint, layout) = (&robot.cohort.blueprint, &robot.cohort.layout);
     let constants = blueprint.motion.constants();
@@ -837,8 +936,48 @@ pub(crate) fn check_property(
     let valid = valid.chain(frames.iter().map(String::as_str));
     if !valid.clone().any(|known| known == rest) {
         problems.unknown(place, path, rest, &format!("a property of {name}"), valid);
+    } else if let (Some(index), Some(length)) = (index, length_of(&robot.cohort, rest))
+        && index >= length
+    {
+        problems.error(place, path, format!("[{index}] of {name}.{rest}"), below_length(length));
     }
 }
+
+/// A property without its index, and the index.
+pub(crate) fn indexed(property: &str) -> (&str, Option<usize>) {
+    let index = property.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+    match index.and_then(|(name, index)| Some((name, index.parse().ok()?))) {
+        Some((name, index)) => (name, Some(index)),
+        None => (property, None),
+    }
+}
+
+/// What is expected of an index.
+pub(crate) fn below_length(length: usize) -> String {
+    match length {
+        1 => "no index, or [0]: it is one number".to_owned(),
+        _ => format!("an index from [0] to [{}]", length - 1),
+    }
+}
+
+/// How many numbers a property has; unknown for what a sensor sees in the world.
+fn length_of(cohort: &Cohort, property: &str) -> Option<usize> {
+    let blueprint = &cohort.blueprint;
+    if let Some(variable) = cohort.layout.variable(property) {
+        return Some(variable.len);
+    }
+    if blueprint.motion.constants().iter().any(|(name, _)| *name == property) {
+        return Some(1);
+    }
+    if property.starts_with("frame.") {
+        return Some(POSE_LENGTH);
+    }
+    let slot = blueprint.sensor(property)?;
+    matches!(slot.sensor.sense(), Sense::Own(_)).then(|| Quantity::total(slot.fields()))
+}
+
+/// Numbers of a pose: position and orientation.
+const POSE_LENGTH: usize = 7;
 
 #[cfg(test)]
 mod tests {

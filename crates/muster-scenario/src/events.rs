@@ -6,7 +6,7 @@ use crate::text::EventText;
 use muster_core::event::{Deed, Event, Trigger, fill};
 use muster_core::expression::Expression;
 use muster_core::model::Placement;
-use muster_core::node::{Node, Place, Problems, Value, matches};
+use muster_core::node::{Entry, Node, Place, Problems, Value, matches};
 use muster_core::service::{Datum, Form, Service};
 use muster_core::time::{Rate, SimTime};
 
@@ -17,17 +17,85 @@ const TRIGGERS: [&str; 5] = ["contact", "enter", "leave", "at", "every"];
 const FUNCTIONS: [&str; 1] = ["distance"];
 
 /// Reads all events of a scenario.
-pub(crate) fn read_events(scene: &Scene<'_>, services: &'static [Service], problems: &mut Problems) -> Vec<Event> {
-    let texts = &scene.text.events;
-    let spawned = texts.iter().flat_map(|text| &text.r#do.0).filter_map(|deed| spawned(deed)).collect();
-    let event = |(at, text): (usize, &EventText)| {
+pub(crate) fn read_events(
+    scene: &Scene<'_>,
+    texts: &[(usize, EventText)],
+    services: &'static [Service],
+    problems: &mut Problems,
+) -> Vec<Event> {
+    let spawned = texts.iter().flat_map(|(_, text)| &text.r#do.0).filter_map(|deed| spawned(deed)).collect();
+    let event = |(at, text): &(usize, EventText)| {
         let node = match scene.node.get("events").map(|list| &list.value) {
-            Some(Value::List(items)) => items.get(at).cloned().unwrap_or_default(),
+            Some(Value::List(items)) => items.get(*at).cloned().unwrap_or_default(),
             _ => Node::default(),
         };
         Reader { scene, services, text, path: format!("events[{at}]"), node, spawned: &spawned, problems }.event()
     };
-    texts.iter().enumerate().filter_map(event).collect()
+    texts.iter().filter_map(event).collect()
+}
+
+/// Texts with commas that lack quotes, as in `{do: robot.goto(4, 2)}`, are told and put together again.
+pub(crate) fn quote_commas(node: &mut Node, problems: &mut Problems) {
+    let Some(mut events) = node.take("events") else { return };
+    if let Value::List(items) = &mut events.value {
+        for (at, item) in items.iter_mut().enumerate() {
+            let Value::Map(entries) = &mut item.value else { continue };
+            for key in ["on", "do"] {
+                rejoin(entries, key, &format!("events[{at}].{key}"), problems);
+            }
+        }
+    }
+    node.set("events", events);
+}
+
+/// Puts together the value of a key that was cut at its commas: what followed became keys, or items of a list.
+fn rejoin(entries: &mut Vec<Entry>, key: &str, path: &str, problems: &mut Problems) {
+    let Some(at) = entries.iter().position(|entry| entry.key == key) else { return };
+    let tell = |place: Place, cut: &str, whole: &str, problems: &mut Problems| {
+        let hint = Some(format!("between braces and brackets a text with commas needs quotes: {key}: \"{whole}\""));
+        problems.error_with_hint(place, path, format!("{cut:?}"), "a closing parenthesis \")\"", hint);
+    };
+    match &mut entries[at].value.value {
+        Value::Text(text) => {
+            let cut = text.clone();
+            let mut whole = cut.clone();
+            let rest = entries[at + 1..].iter().take_while(|entry| {
+                let more = is_open(&whole) && entry.value.value == Value::Null;
+                whole = if more { format!("{whole}, {}", entry.key) } else { whole.clone() };
+                more
+            });
+            let rest = rest.count();
+            if rest > 0 && !is_open(&whole) {
+                tell(entries[at].value.place, &cut, &whole, problems);
+                entries.drain(at + 1..=at + rest);
+                entries[at].value.value = Value::Text(whole);
+            }
+        }
+        Value::List(items) => {
+            let mut first = 0;
+            while first < items.len() {
+                let text = |item: &Node| item.text().map_or_else(|| item.to_string(), str::to_owned);
+                let cut = text(&items[first]);
+                let (mut whole, mut next) = (cut.clone(), first + 1);
+                while is_open(&whole) && next < items.len() {
+                    whole = format!("{whole}, {}", text(&items[next]));
+                    next += 1;
+                }
+                if next > first + 1 && !is_open(&whole) {
+                    tell(items[first].place, &cut, &whole, problems);
+                    items.drain(first + 1..next);
+                    items[first].value = Value::Text(whole);
+                }
+                first += 1;
+            }
+        }
+        _ => (),
+    }
+}
+
+/// True if a text opens more parentheses than it closes.
+fn is_open(text: &str) -> bool {
+    text.matches('(').count() > text.matches(')').count()
 }
 
 /// The name that a deed gives to a new robot.
@@ -182,16 +250,15 @@ impl Reader<'_> {
     }
 
     fn contact(&mut self, robots: &str, with: &str, place: Place, path: &str) -> Option<Trigger> {
-        if !self.robots_exist(robots, place, path) {
-            return None;
-        }
-        if let Some(all) = self.scene.robots {
+        // one that is wrong does not hide the other
+        let mut known = self.robots_exist(robots, place, path);
+        if let Some(all) = self.scene.robots.filter(|_| self.scene.included) {
             let obstacles = self.scene.environment.obstacles.iter().map(|obstacle| obstacle.name.as_str());
             let names = obstacles.chain(all.iter().map(|robot| robot.name.as_str()));
             let names = names.chain(self.spawned.iter().map(String::as_str));
             if !names.clone().any(|name| matches(with, name)) {
                 self.problems.unknown(place, path, with, "an obstacle or a robot", names);
-                return None;
+                known = false;
             }
             let mut touching = all.iter().filter(|robot| matches(robots, &robot.name));
             if touching.clone().next().is_some() && touching.all(|robot| robot.cohort.blueprint.parts.is_empty()) {
@@ -199,7 +266,7 @@ impl Reader<'_> {
                 self.problems.warn(place, path, format!("robots {robots:?} without an outline"), expected);
             }
         }
-        Some(Trigger::Contact { robots: robots.to_owned(), with: with.to_owned() })
+        known.then(|| Trigger::Contact { robots: robots.to_owned(), with: with.to_owned() })
     }
 
     /// True if a pattern means some robot, now or later.
@@ -216,7 +283,7 @@ impl Reader<'_> {
 
     fn zones_exist(&mut self, pattern: &str, place: Place, path: &str) -> bool {
         let names = self.scene.environment.zones.iter().map(|zone| zone.name.as_str());
-        let known = names.clone().any(|name| matches(pattern, name));
+        let known = !self.scene.included || names.clone().any(|name| matches(pattern, name));
         if !known {
             self.problems.unknown(place, path, pattern, "a zone of world.zones", names);
         }
@@ -260,7 +327,7 @@ impl Reader<'_> {
         if !self.names_stand(text, concerned, place, path) {
             return false;
         }
-        let before = self.problems.list().len();
+        let before = self.problems.errors();
         let whos: Vec<String> = match (text.contains("{who}"), concerned.who) {
             (true, Some(who)) => self.meant(who, concerned).iter().map(|robot| robot.name.clone()).collect(),
             _ => vec![String::new()],
@@ -272,7 +339,7 @@ impl Reader<'_> {
                 Ok(parsed) => self.variables(&parsed, place, path),
                 Err(error) => self.problems.error(place, path, format!("{} in {text:?}", error.found), error.expected),
             }
-            if self.problems.list().len() > before {
+            if self.problems.errors() > before {
                 return false;
             }
         }
@@ -338,6 +405,8 @@ impl Reader<'_> {
         (place, path): (Place, &str),
     ) -> Option<Deed> {
         let name = property.split('[').next().unwrap_or_default();
+        let listed = format!("({values})");
+        let (_, values) = call(&listed)?;
         let wrong = self.meant(robots, concerned).into_iter().find_map(|robot| {
             let variables = &robot.cohort.layout.variables;
             let known = variables.iter().any(|variable| variable.path == name);
@@ -348,11 +417,39 @@ impl Reader<'_> {
             self.problems.unknown(place, path, name, &format!("a variable of {robot}"), names);
             return None;
         }
-        let listed = format!("({values})");
-        let (_, values) = call(&listed)?;
+        if !self.lengths_fit(robots, property, values.len(), concerned, (place, path)) {
+            return None;
+        }
         let sound = values.iter().all(|value| self.expression(value, concerned, place, path));
         let values = values.into_iter().map(str::to_owned).collect();
         sound.then(|| Deed::Set { robots: robots.to_owned(), property: property.to_owned(), values })
+    }
+
+    /// True if a property has as many values as it is given.
+    fn lengths_fit(
+        &mut self,
+        robots: &str,
+        property: &str,
+        given: usize,
+        concerned: Concerned<'_>,
+        (place, path): (Place, &str),
+    ) -> bool {
+        let (name, index) = crate::build::indexed(property);
+        let lengths = |robot: &&Placement| robot.cohort.layout.variable(name).map(|variable| variable.len);
+        let Some(length) = self.meant(robots, concerned).iter().find_map(lengths) else { return true };
+        let wrong = match index {
+            Some(index) if index >= length => {
+                Some((format!("[{index}] of {name}"), crate::build::below_length(length)))
+            }
+            Some(_) if given != 1 => Some((format!("{given} values for {property}"), "one value".to_owned())),
+            None if given != length => Some((format!("{given} values for {name}"), format!("{length} of them"))),
+            _ => None,
+        };
+        let fits = wrong.is_none();
+        if let Some((found, expected)) = wrong {
+            self.problems.error(place, path, found, expected);
+        }
+        fits
     }
 
     fn call(
@@ -362,6 +459,11 @@ impl Reader<'_> {
         concerned: Concerned<'_>,
         (place, path): (Place, &str),
     ) -> Option<Deed> {
+        if text.contains('(') && call(text).is_none() {
+            let expected = if is_open(text) { "a closing parenthesis \")\" at the end" } else { "SERVICE(ARGUMENTS)" };
+            self.problems.error(place, path, format!("{text:?}"), expected);
+            return None;
+        }
         let (name, arguments) = call(text).unwrap_or((text, Vec::new()));
         let Some(service) = self.services.iter().find(|service| service.name == name) else {
             let names = self.services.iter().map(|service| service.name);
@@ -372,15 +474,21 @@ impl Reader<'_> {
             self.problems.error(place, path, format!("{text:?}"), service.usage());
             return None;
         }
-        let word = |at: usize| service.parameter(at).is_some_and(|parameter| parameter.form == Form::Word);
+        let form = |at: usize| service.parameter(at).map(|parameter| parameter.form);
+        let word = |at: usize| form(at).is_some_and(Form::is_word);
+        let mut sound = true;
         for (at, argument) in arguments.iter().enumerate() {
-            let sound = match word(at) {
-                true => self.names_stand(argument, concerned, place, path),
-                false => self.expression(argument, concerned, place, path),
+            sound &= match form(at) {
+                Some(Form::Word) => self.names_stand(argument, concerned, place, path),
+                Some(Form::Robot) => {
+                    self.names_stand(argument, concerned, place, path)
+                        && self.target_exists(argument, concerned, place, path)
+                }
+                _ => self.expression(argument, concerned, place, path),
             };
-            if !sound {
-                return None;
-            }
+        }
+        if !sound {
+            return None;
         }
         // numbers are known when it happens; whether robots can do it, now
         let datum = |(at, text): (usize, &&str)| match word(at) {

@@ -69,6 +69,26 @@ struct File {
     text: String,
 }
 
+/// What was read, as far as it could be, and what was wrong.
+pub struct Loaded {
+    /// The tree; none if there is no text at all.
+    pub node: Option<Node>,
+    /// The problems.
+    pub problems: Problems,
+}
+
+impl Loaded {
+    fn finish(self) -> Result<Node, Vec<Problem>> {
+        match self.node {
+            Some(node) if !self.problems.any_error() => Ok(node),
+            _ => Err(self.problems.list().to_vec()),
+        }
+    }
+}
+
+/// The key left in a map whose includes failed: it lacks what nobody knows.
+pub(crate) const UNFINISHED: &str = "include";
+
 /// Where a file was found.
 #[derive(Debug, Clone, PartialEq)]
 enum Found {
@@ -112,9 +132,24 @@ impl Files {
     /// Reads a file and all it includes. A relative `name` is taken from the working directory first. Each file is read
     /// once, however often it is loaded or included.
     pub fn load(&mut self, name: &str) -> Result<Node, Vec<Problem>> {
+        self.load_partly(name).finish()
+    }
+
+    /// Like [`Files::load`], but an include that fails does not hide the rest of the file.
+    pub fn load_partly(&mut self, name: &str) -> Loaded {
         let mut load = Load::default();
-        let node = self.include(name, Place::default(), 0, &mut load);
-        finish(node, load)
+        let Some(found) = self.find(name, Place::default(), &mut load) else {
+            return Loaded { node: None, problems: load.problems };
+        };
+        let key = found.key();
+        if let Some((node, _)) = self.resolved.get(&key) {
+            return Loaded { node: Some(node.clone()), problems: load.problems };
+        }
+        let node = self.read_parsed(found, Place::default(), &mut load);
+        if let Some(node) = node.as_ref().filter(|_| load.problems.list().is_empty()) {
+            self.resolved.insert(key, (node.clone(), Size::of(node)));
+        }
+        Loaded { node, problems: load.problems }
     }
 
     /// Reads a file named at a place in another file, as an `include` there would.
@@ -126,16 +161,21 @@ impl Files {
             load.chain.push(Found::Disk(file.path.clone().into()));
         }
         let node = self.include(name, place, 0, &mut load);
-        finish(node, load)
+        Loaded { node, problems: load.problems }.finish()
     }
 
     /// Reads a text and all it includes, as if it were the contents of the file `path`.
     pub fn load_text(&mut self, path: &str, text: &str) -> Result<Node, Vec<Problem>> {
+        self.load_text_partly(path, text).finish()
+    }
+
+    /// Like [`Files::load_text`], but an include that fails does not hide the rest of the text.
+    pub fn load_text_partly(&mut self, path: &str, text: &str) -> Loaded {
         let mut load = Load::default();
         let node = self.parse(path.to_owned(), text.to_owned(), Place::default(), &mut load);
         load.chain.push(Found::Disk(path.into()));
         let node = node.map(|node| self.resolve(node, 0, &mut load));
-        finish(node, load)
+        Loaded { node, problems: load.problems }
     }
 
     /// The paths of all files read, in the order of [`Place::file`]; those of the library start with `library:`.
@@ -190,12 +230,18 @@ impl Files {
 
     fn read_resolved(&mut self, found: Found, place: Place, load: &mut Load) -> Option<Node> {
         let problems = load.problems.list().len();
+        let node = self.read_parsed(found, place, load)?;
+        (load.problems.list().len() == problems).then_some(node)
+    }
+
+    /// What a file holds, its includes resolved as far as they can be.
+    fn read_parsed(&mut self, found: Found, place: Place, load: &mut Load) -> Option<Node> {
         let text = self.read(&found, place, load)?;
         let node = self.parse(found.path(), text, place, load)?;
         load.chain.push(found);
         let node = self.resolve(node, 0, load);
         load.chain.pop();
-        (load.problems.list().len() == problems).then_some(node)
+        Some(node)
     }
 
     fn parse(&mut self, path: String, text: String, place: Place, load: &mut Load) -> Option<Node> {
@@ -224,7 +270,14 @@ impl Files {
             _ => return node,
         }
         match node.take("include") {
-            Some(include) => merge(self.included(&include, depth, load), node),
+            Some(include) => {
+                let before = load.problems.list().len();
+                let mut whole = merge(self.included(&include, depth, load), node);
+                if load.problems.list().len() > before {
+                    whole.set(UNFINISHED, include);
+                }
+                whole
+            }
             None => node,
         }
     }
@@ -316,13 +369,6 @@ impl Files {
         // The order of a directory differs between machines, the hint must not.
         names.sort();
         names
-    }
-}
-
-fn finish(node: Option<Node>, load: Load) -> Result<Node, Vec<Problem>> {
-    match node {
-        Some(node) if !load.problems.any_error() => Ok(node),
-        _ => Err(load.problems.list().to_vec()),
     }
 }
 

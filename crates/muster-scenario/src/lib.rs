@@ -13,6 +13,8 @@ pub mod outline;
 mod robot;
 pub mod scene;
 pub mod schema;
+mod sound;
+mod start;
 pub mod template;
 pub mod text;
 pub mod walls;

@@ -1,7 +1,7 @@
 //! Outlines in scenario files: which shape a block means. The same words for robots, their parts and obstacles.
 
 use glam::DVec3;
-use muster_core::expression::Expression;
+use muster_core::expression::{Expression, ExpressionError, FUNCTIONS};
 use muster_core::shape::{Heights, Mesh, Shape};
 use muster_core::spec;
 use std::sync::Arc;
@@ -110,14 +110,28 @@ pub(crate) fn shapes(words: &Words<'_>) -> Vec<Result<Shape, String>> {
     all.into_iter().flatten().collect()
 }
 
+/// Triangles whose height is not more than this share of their length have no side to touch.
+const FLAT: f64 = 1e-12;
+
 fn mesh(text: &MeshText) -> Result<Shape, String> {
     let corner = |value: f64| match value {
         _ if value.fract() == 0.0 && value >= 0.0 && value < text.vertices_m.len() as f64 => Ok(value as u32),
         _ => Err(format!("corner {value}, expected a whole number below {}", text.vertices_m.len())),
     };
     let triangle = |[a, b, c]: &[f64; 3]| Ok::<[u32; 3], String>([corner(*a)?, corner(*b)?, corner(*c)?]);
-    let triangles = text.triangles.iter().map(triangle).collect::<Result<_, _>>()?;
-    let vertices_m = text.vertices_m.iter().copied().map(DVec3::from).collect();
+    let triangles: Vec<[u32; 3]> = text.triangles.iter().map(triangle).collect::<Result<_, _>>()?;
+    let vertices_m: Vec<DVec3> = text.vertices_m.iter().copied().map(DVec3::from).collect();
+    if triangles.is_empty() {
+        return Err("no triangles, expected at least one".to_owned());
+    }
+    let flat = |triangle: &&[u32; 3]| {
+        let [a, b, c] = triangle.map(|corner| vertices_m[corner as usize]);
+        let longest = (b - a).length_squared().max((c - a).length_squared());
+        (b - a).cross(c - a).length() <= FLAT * longest
+    };
+    if let Some([a, b, c]) = triangles.iter().find(flat) {
+        return Err(format!("triangle [{a}, {b}, {c}] without area, expected three corners that are not on one line"));
+    }
     Ok(Shape::Mesh(Arc::new(Mesh { vertices_m, triangles, paint: None })))
 }
 
@@ -126,9 +140,15 @@ const HEIGHTS_MAX: f64 = 4e6;
 
 /// Evaluates the heights of a terrain.
 pub(crate) fn terrain(text: &TerrainText) -> Result<Shape, String> {
-    let height = Expression::parse(&text.height).map_err(|error| error.to_string())?;
+    let written = &text.height;
+    let wrong = |error: ExpressionError| format!("{} in height {written:?}, expected {}", error.found, error.expected);
+    let height = Expression::parse(written).map_err(wrong)?;
     if let Some(unknown) = height.variables().into_iter().find(|name| !["x", "y"].contains(name)) {
-        return Err(format!("{unknown:?} in height, expected x and y only"));
+        return Err(format!("{unknown:?} in height {written:?}, expected x and y only"));
+    }
+    if let Some(unknown) = height.functions().first() {
+        let names: Vec<&str> = FUNCTIONS.iter().map(|function| function.name).collect();
+        return Err(format!("function {unknown:?} in height {written:?}, expected one of {}", names.join(", ")));
     }
     let [columns, rows] = text.size_m.map(|size| (size / text.resolution_m).ceil() + 1.0);
     if columns * rows > HEIGHTS_MAX || columns < 2.0 || rows < 2.0 {
@@ -150,5 +170,8 @@ pub(crate) fn terrain(text: &TerrainText) -> Result<Shape, String> {
 }
 
 fn finite(height_m: f64) -> Result<f64, String> {
-    if height_m.is_finite() { Ok(height_m) } else { Err(format!("a height of {height_m}, expected finite heights")) }
+    if height_m.is_finite() {
+        return Ok(height_m);
+    }
+    Err(format!("a height of {height_m}, expected an expression that is finite everywhere on the terrain"))
 }

@@ -1,5 +1,7 @@
 //! From a robot's text to a cohort: motion, drivers, sensors, frames, outline. Robots with equal text share one cohort.
 
+use crate::scene::Ground;
+use crate::sound::read_sound;
 use crate::text::{At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, That};
 use glam::DVec3;
 use muster_core::component::{Kind, Misfit, Modifier, Pose, Registry, Sense, Wind};
@@ -8,7 +10,7 @@ use muster_core::joints::{Frame, Joint, Servo, frame_motions};
 use muster_core::lanes::Quantity;
 use muster_core::math;
 use muster_core::model::{Blueprint, Cohort, DriverSlot, Light, ModifierSlot, Placement, SensorSlot};
-use muster_core::node::{Node, Place, Problems, nearest};
+use muster_core::node::{Node, Place, Problems, Value, nearest};
 use muster_core::shape::{Shape, Solid};
 use muster_core::skin::Skin;
 use muster_core::spec::{Spec, below};
@@ -64,14 +66,31 @@ impl GroupNames {
     }
 }
 
+/// Where something below a block is written, as far as its keys lead there: the value, or the key of a block.
+pub(crate) fn place_below(node: &Node, keys: &[&str]) -> Place {
+    let mut place = node.place;
+    let mut at = node;
+    for key in keys {
+        let Some(entry) = at.entries().and_then(|entries| entries.iter().find(|entry| entry.key == *key)) else {
+            break;
+        };
+        at = &entry.value;
+        place = if matches!(at.value, Value::Map(_)) && entry.key_place.line > 0 { entry.key_place } else { at.place };
+    }
+    place
+}
+
 /// What was found and what was expected, if a text tells both; else with the usual expectation.
 pub(crate) fn told(wrong: &str, expected: &str) -> (String, String) {
     let (found, expected) = wrong.split_once(", expected ").unwrap_or((wrong, expected));
     (found.to_owned(), expected.to_owned())
 }
 
+/// What is expected of a block that must say which shape it means.
+pub(crate) const ONE_SHAPE: &str = "exactly one of sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh";
+
 /// The one shape among those written.
-fn only_shape(mut shapes: Vec<Result<Shape, String>>) -> Result<Solid, String> {
+pub(crate) fn only_shape(mut shapes: Vec<Result<Shape, String>>) -> Result<Solid, String> {
     match (shapes.pop(), shapes.len()) {
         (Some(shape), 0) => shape.and_then(Solid::new),
         (None, _) => Err("no shape".to_owned()),
@@ -93,25 +112,39 @@ pub(crate) fn missing_of(text: &ExpectText) -> Option<&'static str> {
     }
 }
 
+/// What robots of one cohort may differ in.
+const OWN: [&str; 10] =
+    ["name", "count", "layout", "at", "on_terrain", "overrides", "velocity_mps", "speed_mps", "attached", "about"];
+
 /// Makes cohorts, each once.
 pub(crate) struct RobotBuilder {
     registry: Registry,
     wind: Arc<dyn Wind>,
     cohorts: BTreeMap<String, Arc<Cohort>>,
     pub(crate) groups: GroupNames,
-    /// Where each cohort's drivers are written.
-    places: BTreeMap<String, (Place, String)>,
+    pub(crate) ground: Ground,
+    /// Where each cohort is written.
+    places: BTreeMap<String, (Node, String)>,
 }
 
-/// Where something is being read: its path, and the list of problems.
+/// A robot that is being read: its path and text, and the list of problems.
 struct Reading<'a> {
     path: String,
+    node: &'a Node,
+    /// All its frames could be read: a name that is not among them is wrong.
+    frames_known: bool,
     problems: &'a mut Problems,
 }
 
+impl Reading<'_> {
+    fn place(&self, keys: &[&str]) -> Place {
+        place_below(self.node, keys)
+    }
+}
+
 impl RobotBuilder {
-    pub(crate) fn new(registry: Registry, wind: Arc<dyn Wind>, groups: GroupNames) -> Self {
-        Self { registry, wind, groups, cohorts: BTreeMap::new(), places: BTreeMap::new() }
+    pub(crate) fn new(registry: Registry, wind: Arc<dyn Wind>, groups: GroupNames, ground: Ground) -> Self {
+        Self { registry, wind, groups, ground, cohorts: BTreeMap::new(), places: BTreeMap::new() }
     }
 
     pub(crate) fn into_cohorts(self) -> BTreeMap<String, Arc<Cohort>> {
@@ -128,7 +161,7 @@ impl RobotBuilder {
         problems: &mut Problems,
     ) -> Option<Arc<Cohort>> {
         let mut part = node.clone();
-        for own in ["name", "count", "layout", "at", "overrides", "velocity_mps", "speed_mps", "attached", "about"] {
+        for own in OWN {
             part.take(own);
         }
         let spread = if spreads(&part) { i % SPREAD } else { 0 };
@@ -136,26 +169,33 @@ impl RobotBuilder {
         if let Some(cohort) = self.cohorts.get(&key) {
             return Some(Arc::clone(cohort));
         }
-        let reading = &mut Reading { path: path.to_owned(), problems };
-        let blueprint = self.blueprint(text, spread, key.clone(), node.place, reading)?;
+        let reading = &mut Reading { path: path.to_owned(), node, frames_known: true, problems };
+        let blueprint = self.blueprint(text, spread, key.clone(), reading)?;
         let cohort = Cohort::new(blueprint, &*self.wind);
-        self.places.insert(key.clone(), (node.place, path.to_owned()));
+        self.places.insert(key.clone(), (part, path.to_owned()));
         self.cohorts.insert(key, Arc::clone(&cohort));
         Some(cohort)
     }
 
-    fn blueprint(
+    /// Notes what is wrong with the sound part of a robot that cannot be made. `frames_known` if none of its frames is
+    /// missing.
+    pub(crate) fn look_through(
         &mut self,
+        node: &Node,
         text: &RobotText,
-        spread: usize,
-        key: String,
-        place: Place,
-        reading: &mut Reading<'_>,
-    ) -> Option<Blueprint> {
-        let frames = self.frames(text, place, reading);
-        // a wrong motion does not hide what is wrong with drivers and sensors
+        frames_known: bool,
+        path: &str,
+        problems: &mut Problems,
+    ) {
+        let reading = &mut Reading { path: path.to_owned(), node, frames_known, problems };
+        self.components(text, 0, reading);
+    }
+
+    /// What a robot is made of, each as far as it could be made: one that is wrong does not hide another.
+    fn components(&mut self, text: &RobotText, spread: usize, reading: &mut Reading<'_>) -> Components {
+        let frames = self.frames(text, reading);
         let motion = self.motion(text, reading);
-        let rate = motion.as_ref().map(|(_, _, rate)| *rate).or_else(|| Rate::from_hz(Rate::MAX_HZ))?;
+        let rate = motion.as_ref().map_or(Rate::MAX, |(_, _, rate)| *rate);
         let roles = [("driver", &text.driver), ("controller", &text.controller)];
         let drivers: Vec<Option<DriverSlot>> = roles
             .into_iter()
@@ -168,10 +208,21 @@ impl RobotBuilder {
             .iter()
             .map(|(name, block)| self.sensor(name, &block.0, (rate, spread), &frames, reading))
             .collect();
-        let parts = self.parts(text, &frames, place, reading);
+        let parts = self.parts(text, &frames, reading);
+        Components { frames, motion, drivers, sensors, parts }
+    }
+
+    fn blueprint(
+        &mut self,
+        text: &RobotText,
+        spread: usize,
+        key: String,
+        reading: &mut Reading<'_>,
+    ) -> Option<Blueprint> {
+        let Components { frames, motion, drivers, sensors, parts } = self.components(text, spread, reading);
         let (motion_kind, motion, rate) = motion?;
         let parts = parts?;
-        let path = below(&reading.path, "motion");
+        let (path, place) = (below(&reading.path, "motion"), reading.place(&["motion"]));
         let motion = fit(motion.fitted(&frames, &parts), motion, place, &path, reading.problems)?;
         let blueprint = Blueprint {
             kind: text.kind.as_deref().map_or(motion_kind, file_stem).to_owned(),
@@ -189,7 +240,7 @@ impl RobotBuilder {
             }),
             key,
         };
-        self.check(&blueprint, place, reading).then_some(blueprint)
+        self.check(&blueprint, reading).then_some(blueprint)
     }
 
     fn motion(
@@ -199,10 +250,11 @@ impl RobotBuilder {
     ) -> Option<(&'static str, Arc<dyn muster_core::component::Motion>, Rate)> {
         let (node, path) = (&text.motion.0, below(&reading.path, "motion"));
         let also: Vec<&str> = MotionText::FIELDS.iter().map(|field| field.name).collect();
-        let (kind, made) = make(self.registry.motions, "a motion", node, &path, &also, reading.problems)?;
-        let common = common::<MotionText>(node, &path, kind.fields, reading.problems)?;
+        let made = make(self.registry.motions, "a motion", node, &path, &also, reading.problems);
+        let (common, whole) = common::<MotionText>(node, &path, reading.problems)?;
         let rate = rate_of(common.rate_hz, node, &path, reading.problems)?;
-        Some((kind.name, made?, rate))
+        let (kind, made) = made?;
+        whole.then_some((kind.name, made?, rate))
     }
 
     fn driver(
@@ -215,12 +267,16 @@ impl RobotBuilder {
     ) -> Option<DriverSlot> {
         let path = below(&reading.path, role);
         let also: Vec<&str> = DriverText::FIELDS.iter().map(|field| field.name).collect();
-        let (kind, made) = make(self.registry.drivers, "a driver", node, &path, &also, reading.problems)?;
-        let common = common::<DriverText>(node, &path, kind.fields, reading.problems)?;
-        let driver = made?;
-        let driver = fit(driver.fitted(frames), driver, node.place, &path, reading.problems)?;
+        let made = make(self.registry.drivers, "a driver", node, &path, &also, reading.problems);
+        let (common, whole) = common::<DriverText>(node, &path, reading.problems)?;
+        let (kind, driver) = made.and_then(|(kind, made)| Some((kind, made?)))?;
         let rate_hz = common.rate_hz.unwrap_or_else(|| driver.default_rate_hz());
-        let rate = slower_than(ticks, rate_hz, node, &path, reading.problems)?;
+        let rate = slower_than(ticks, rate_hz, node, &path, reading.problems);
+        let driver = match reading.frames_known {
+            true => fit(driver.fitted(frames), driver, reading.place(&[role]), &path, reading.problems)?,
+            false => return None,
+        };
+        let rate = rate.filter(|_| whole)?;
         Some(DriverSlot { name: role.to_owned(), kind: kind.name, driver, rate })
     }
 
@@ -234,34 +290,31 @@ impl RobotBuilder {
     ) -> Option<SensorSlot> {
         let path = below(&below(&reading.path, "sensors"), name);
         let also: Vec<&str> = SensorText::FIELDS.iter().map(|field| field.name).collect();
-        let (kind, made) = make(self.registry.sensors, "a sensor", node, &path, &also, reading.problems)?;
-        let common = common::<SensorText>(node, &path, kind.fields, reading.problems)?;
-        let sensor = made?;
-        let sensor = fit(sensor.fitted(frames), sensor, node.place, &path, reading.problems)?;
+        let made = make(self.registry.sensors, "a sensor", node, &path, &also, reading.problems);
+        let (common, whole) = common::<SensorText>(node, &path, reading.problems)?;
+        let frame = frame_named(common.frame.as_deref(), &["sensors", name], frames, reading);
+        let (kind, made) = made.map_or((None, None), |(kind, made)| (Some(kind), made));
+        let fields = made.as_ref().map(|sensor| sensor.fields());
+        let kinds = self.registry.modifiers;
+        let modifiers = make_modifiers(kinds, &common.modifiers, fields, (node.place, &path), reading.problems);
+        let (kind, sensor) = (kind?, made?);
         let rate_hz = common.rate_hz.unwrap_or_else(|| sensor.default_rate_hz());
         let rate = match sensor.sense() {
-            Sense::Own(_) => slower_than(ticks, rate_hz, node, &path, reading.problems)?,
-            Sense::World(_) => rate_of(rate_hz, node, &path, reading.problems)?,
+            Sense::Own(_) => slower_than(ticks, rate_hz, node, &path, reading.problems),
+            Sense::World(_) => rate_of(rate_hz, node, &path, reading.problems),
         };
-        let kinds = self.registry.modifiers;
-        let modifiers =
-            make_modifiers(kinds, &common.modifiers, sensor.fields(), (node.place, &path), reading.problems)?;
+        if !reading.frames_known {
+            return None;
+        }
+        let place = reading.place(&["sensors", name]);
+        let sensor = fit(sensor.fitted(frames), sensor, place, &path, reading.problems)?;
+        let (rate, modifiers, frame) = (rate.filter(|_| whole)?, modifiers?, frame?);
         let delays = modifiers.iter().fold(SimTime::ZERO, |sum, slot| sum + slot.modifier.delay());
-        let frame = match &common.frame {
-            None => None,
-            Some(name) => match frames.iter().position(|frame| frame.name == *name) {
-                Some(index) => Some(index),
-                None => {
-                    let names = frames.iter().map(|frame| frame.name.as_str());
-                    reading.problems.unknown(node.place, &below(&path, "frame"), name, "a frame", names);
-                    return None;
-                }
-            },
-        };
         let moved = frame.filter(|&frame| is_moved(frames, frame));
         if moved.is_some() && matches!(sensor.sense(), Sense::World(_)) {
             let expected = "a frame fixed to the body, for a sensor that looks at the world";
-            reading.problems.error(node.place, &below(&path, "frame"), "a frame that joints move", expected);
+            let place = reading.place(&["sensors", name, "frame"]);
+            reading.problems.error(place, &below(&path, "frame"), "a frame that joints move", expected);
             return None;
         }
         let mut still = Vec::new();
@@ -284,9 +337,12 @@ impl RobotBuilder {
         })
     }
 
-    fn frames(&self, text: &RobotText, place: Place, reading: &mut Reading<'_>) -> Vec<Frame> {
+    fn frames(&self, text: &RobotText, reading: &mut Reading<'_>) -> Vec<Frame> {
         let mut frames: Vec<Frame> = Vec::new();
         let mut waiting: Vec<&(String, FrameText)> = text.frames.0.iter().collect();
+        for (name, frame) in &text.frames.0 {
+            check_joint(name, frame, reading);
+        }
         // parents first, whatever order they are written in
         while !waiting.is_empty() {
             let before = waiting.len();
@@ -298,12 +354,9 @@ impl RobotBuilder {
                 false
             });
             if waiting.len() == before {
-                for (name, frame) in waiting {
-                    let path = format!("{}.frames.{name}.parent", reading.path);
-                    let found = frame.parent.clone().unwrap_or_default();
-                    let names = frames.iter().map(|frame| frame.name.as_str());
-                    reading.problems.unknown(place, &path, &found, "a frame that does not hang on this one", names);
-                }
+                waiting.iter().for_each(|(name, frame)| check_parent(name, frame, &text.frames.0, reading));
+                // whatever names one of those that hang in the air is not wrong for it
+                reading.frames_known = false;
                 break;
             }
         }
@@ -311,79 +364,51 @@ impl RobotBuilder {
     }
 
     /// What a robot touches others with: its shape, then its parts.
-    fn parts(
-        &mut self,
-        text: &RobotText,
-        frames: &[Frame],
-        place: Place,
-        reading: &mut Reading<'_>,
-    ) -> Option<Vec<Part>> {
-        const ONE: &str = "exactly one of sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh";
+    fn parts(&mut self, text: &RobotText, frames: &[Frame], reading: &mut Reading<'_>) -> Option<Vec<Part>> {
         let mut parts = Vec::new();
-        let mut fits = true;
-        let mut problem = |path: String, found: String, expected: &str| {
-            reading.problems.error(place, &path, found, expected);
-            fits = false;
-        };
+        let before = reading.problems.errors();
         let surface = Surface { friction: text.shape.friction, restitution: text.shape.restitution };
         let shapes = text.shape.shapes();
-        if !shapes.is_empty() {
-            let groups = self.groups.read(&text.groups, &text.meets);
-            match only_shape(shapes) {
-                Ok(solid) => {
-                    let name = "body".to_owned();
-                    parts.push(Part {
-                        name,
-                        frame: None,
-                        pose: Pose::IDENTITY,
-                        solid,
-                        surface,
-                        groups,
-                        skin: Skin::default(),
-                        visible: true,
-                    });
-                }
-                Err(wrong) => {
-                    let (found, expected) = told(&wrong, ONE);
-                    problem(below(&reading.path, "shape"), found, &expected);
-                }
-            }
+        if !shapes.is_empty()
+            && let Some(solid) = solid_of(shapes, &["shape"], reading)
+        {
+            let (name, groups) = ("body".to_owned(), self.groups.read(&text.groups, &text.meets));
+            parts.push(Part {
+                name,
+                frame: None,
+                pose: Pose::IDENTITY,
+                solid,
+                surface,
+                groups,
+                skin: Skin::default(),
+                visible: true,
+            });
         }
         for (name, part) in &text.parts.0 {
-            let path = below(&below(&reading.path, "parts"), name);
-            let frame = part.frame.as_ref().map(|wanted| frames.iter().position(|frame| frame.name == *wanted));
-            if frame == Some(None) {
-                let names: Vec<&str> = frames.iter().map(|frame| frame.name.as_str()).collect();
-                let found = format!("frame {:?}", part.frame.as_deref().unwrap_or_default());
-                problem(path.clone(), found, &format!("one of the robot's frames: {}", names.join(", ")));
-            }
+            let frame = frame_named(part.frame.as_deref(), &["parts", name], frames, reading);
+            let solid = solid_of(part.shapes(), &["parts", name], reading);
             let of = part.groups.as_ref().unwrap_or(&text.groups);
             let meets = part.meets.as_ref().unwrap_or(&text.meets);
-            match only_shape(part.shapes()) {
-                Ok(solid) => parts.push(Part {
-                    name: name.clone(),
-                    frame: frame.flatten(),
-                    pose: at_pose(&part.at),
-                    solid,
-                    surface: Surface {
-                        friction: part.friction.unwrap_or(surface.friction),
-                        restitution: part.restitution.unwrap_or(surface.restitution),
-                    },
-                    groups: self.groups.read(of, meets),
-                    skin: Skin::default(),
-                    visible: true,
-                }),
-                Err(wrong) => {
-                    let (found, expected) = told(&wrong, ONE);
-                    problem(path, found, &expected);
-                }
-            }
+            let (Some(frame), Some(solid)) = (frame, solid) else { continue };
+            parts.push(Part {
+                name: name.clone(),
+                frame,
+                pose: at_pose(&part.at),
+                solid,
+                surface: Surface {
+                    friction: part.friction.unwrap_or(surface.friction),
+                    restitution: part.restitution.unwrap_or(surface.restitution),
+                },
+                groups: self.groups.read(of, meets),
+                skin: Skin::default(),
+                visible: true,
+            });
         }
-        fits.then_some(parts)
+        (reading.problems.errors() == before && reading.frames_known).then_some(parts)
     }
 
     /// What no single block shows: inputs that do not exist.
-    fn check(&self, blueprint: &Blueprint, place: Place, reading: &mut Reading<'_>) -> bool {
+    fn check(&self, blueprint: &Blueprint, reading: &mut Reading<'_>) -> bool {
         let inputs = blueprint.motion.inputs();
         let mut fits = true;
         for slot in &blueprint.drivers {
@@ -394,7 +419,7 @@ impl RobotBuilder {
                     let found = format!("{:?}, which commands {wanted}", slot.kind);
                     let expected =
                         format!("a driver for motion {:?} (inputs: {})", blueprint.motion_kind, names.join(", "));
-                    reading.problems.error(place, &path, found, expected);
+                    reading.problems.error(reading.place(&[&slot.name]), &path, found, expected);
                     fits = false;
                 }
             }
@@ -405,16 +430,19 @@ impl RobotBuilder {
                 if !names.clone().any(|name| name == wanted) {
                     let path = format!("{}.sensors.{}.wheels", reading.path, slot.name);
                     let what = format!("a wheel of motion {:?}", blueprint.motion_kind);
+                    let place = reading.place(&["sensors", &slot.name, "wheels"]);
                     reading.problems.unknown(place, &path, wanted, &what, names);
                     fits = false;
                 }
             }
         }
-        fits && self.check_step(blueprint, place, reading)
+        check_pace(blueprint, reading);
+        let fits = check_turning(blueprint, reading) && fits;
+        fits && self.check_step(blueprint, reading)
     }
 
     /// A robot that is moved by its algorithm must not step through another.
-    fn check_step(&self, blueprint: &Blueprint, place: Place, reading: &mut Reading<'_>) -> bool {
+    fn check_step(&self, blueprint: &Blueprint, reading: &mut Reading<'_>) -> bool {
         let step_m = blueprint.motion.speed_max_mps() * blueprint.rate.period_s();
         let thinnest_m = blueprint.parts.iter().map(|part| part.solid.inner_radius_m()).fold(f64::INFINITY, f64::min);
         if blueprint.motion.mobility() == Mobility::Dynamic || step_m <= thinnest_m {
@@ -422,7 +450,7 @@ impl RobotBuilder {
         }
         let least_hz = blueprint.motion.speed_max_mps() / thinnest_m.max(1e-9);
         reading.problems.error_with_hint(
-            place,
+            reading.place(&["motion", "rate_hz"]),
             &below(&reading.path, "motion.rate_hz"),
             format!("{} Hz: up to {step_m:.3} m a tick, further than the outline is thick", blueprint.rate.hz()),
             format!("at least {:.0} Hz, or a lower speed_max_mps", least_hz.ceil()),
@@ -435,7 +463,7 @@ impl RobotBuilder {
     pub(crate) fn check_subscriptions(&self, robots: &[Placement], problems: &mut Problems) {
         let by_name: BTreeMap<&str, &Placement> = robots.iter().map(|robot| (robot.name.as_str(), robot)).collect();
         for cohort in self.cohorts.values() {
-            let (place, path) = self.places.get(&cohort.blueprint.key).cloned().unwrap_or_default();
+            let (node, path) = self.places.get(&cohort.blueprint.key).cloned().unwrap_or_default();
             for slot in &cohort.blueprint.drivers {
                 for wanted in slot.driver.subscriptions() {
                     let (owner, sensor) = match wanted.path.split_once('.') {
@@ -458,9 +486,119 @@ impl RobotBuilder {
                     let names = owner.iter().flat_map(|owner| owner.sensors.iter().map(|slot| slot.name.as_str()));
                     let near = nearest(sensor, names).filter(|_| found.is_none());
                     let hint = near.map(|near| format!("did you mean {near:?}?"));
-                    problems.error_with_hint(place, &path, what, expected, hint);
+                    problems.error_with_hint(place_below(&node, &[&slot.name]), &path, what, expected, hint);
                 }
             }
+        }
+    }
+}
+
+/// A driver that turns robots in place is not for those that turn only while they drive.
+fn check_turning(blueprint: &Blueprint, reading: &mut Reading<'_>) -> bool {
+    let slot = blueprint.drivers.iter().find(|slot| slot.driver.turns_in_place());
+    let Some(slot) = slot.filter(|_| !blueprint.motion.turns_in_place()) else { return true };
+    let path = format!("{}.{}.by", reading.path, slot.name);
+    let expected = format!("by: pursuit for motion {:?}, which turns only while it drives", blueprint.motion_kind);
+    let hint = Some("and turn_radius_m, the tightest turn it can drive".to_owned());
+    let place = reading.place(&[&slot.name, "by"]);
+    reading.problems.error_with_hint(place, &path, "velocity, which turns in place", expected, hint);
+    false
+}
+
+/// Warns of a driver that asks for more speed than the controller below it can give.
+fn check_pace(blueprint: &Blueprint, reading: &mut Reading<'_>) {
+    let slots = || blueprint.drivers.iter();
+    let Some((slot, most_mps)) = slots().find_map(|slot| Some((slot, slot.driver.speed_max_mps()?))) else { return };
+    let asking = slots().find_map(|slot| Some((slot, slot.driver.speed_asked_mps()?)));
+    if let Some((asking, asked_mps)) = asking.filter(|(_, asked_mps)| *asked_mps > most_mps) {
+        let path = format!("{}.{}.speed_mps", reading.path, asking.name);
+        let expected = format!("at most {most_mps:.3} m/s, which is what {} {:?} can do", slot.name, slot.kind);
+        let place = reading.place(&[&asking.name, "speed_mps"]);
+        reading.problems.warn(place, &path, format!("{asked_mps} m/s"), expected);
+    }
+}
+
+/// What a robot is made of, as far as it could be made.
+struct Components {
+    frames: Vec<Frame>,
+    motion: Option<(&'static str, Arc<dyn muster_core::component::Motion>, Rate)>,
+    drivers: Vec<Option<DriverSlot>>,
+    sensors: Vec<Option<SensorSlot>>,
+    parts: Option<Vec<Part>>,
+}
+
+/// The one solid of a block, which `keys` lead to.
+fn solid_of(shapes: Vec<Result<Shape, String>>, keys: &[&str], reading: &mut Reading<'_>) -> Option<Solid> {
+    let one = shapes.len() == 1;
+    let wrong = match only_shape(shapes) {
+        Ok(solid) => return Some(solid),
+        Err(wrong) => wrong,
+    };
+    let (found, expected) = told(&wrong, ONE_SHAPE);
+    let path = below(&reading.path, &keys.join("."));
+    // of single shapes only meshes can be wrong in themselves
+    let (path, place) = match one {
+        true => (below(&path, "mesh"), reading.place(&[keys, &["mesh", "triangles"]].concat())),
+        false => (path, reading.place(keys)),
+    };
+    reading.problems.error(place, &path, found, expected);
+    None
+}
+
+/// The frame that a block names, which `keys` lead to; the body if it names none.
+fn frame_named(
+    name: Option<&str>,
+    keys: &[&str],
+    frames: &[Frame],
+    reading: &mut Reading<'_>,
+) -> Option<Option<usize>> {
+    let Some(name) = name else { return Some(None) };
+    let found = frames.iter().position(|frame| frame.name == name);
+    if found.is_none() && reading.frames_known {
+        let names = frames.iter().map(|frame| frame.name.as_str());
+        let path = below(&below(&reading.path, &keys.join(".")), "frame");
+        let place = reading.place(&[keys, &["frame"]].concat());
+        reading.problems.unknown(place, &path, name, "a frame of the robot", names);
+    }
+    found.map(Some)
+}
+
+/// Tells why a frame hangs on nothing: there is no such parent, or it hangs on itself by way of others. One that hangs
+/// on such a frame is not told again.
+fn check_parent(name: &str, frame: &FrameText, all: &[(String, FrameText)], reading: &mut Reading<'_>) {
+    let parent_of =
+        |name: &str| all.iter().find(|(known, _)| known == name).and_then(|(_, frame)| frame.parent.as_deref());
+    let parent = frame.parent.as_deref().unwrap_or_default();
+    let path = format!("{}.frames.{name}.parent", reading.path);
+    let place = reading.place(&["frames", name, "parent"]);
+    if !all.iter().any(|(known, _)| known == parent) {
+        let names = all.iter().map(|(known, _)| known.as_str()).filter(|known| *known != name);
+        return reading.problems.unknown(place, &path, parent, "another frame, or none for the body", names);
+    }
+    let chain: Vec<&str> = std::iter::successors(Some(parent), |name| parent_of(name)).take(all.len()).collect();
+    if let Some(end) = chain.iter().position(|above| *above == name) {
+        let found = format!("{name} → {}", chain[..=end].join(" → "));
+        reading.problems.error(place, &path, found, "frames that do not hang on each other in a circle");
+    }
+}
+
+/// A joint turns or slides, about an axis, between limits.
+fn check_joint(name: &str, frame: &FrameText, reading: &mut Reading<'_>) {
+    let mut problem = |key: &str, found: String, expected: &str| {
+        let path = format!("{}.frames.{name}.{key}", reading.path);
+        reading.problems.error(reading.place(&["frames", name, key]), &path, found, expected);
+    };
+    if frame.turn.is_some() && frame.slide.is_some() {
+        problem("slide", "slide beside turn".to_owned(), "one of turn and slide; two joints are two frames");
+    }
+    for (key, axis) in [("turn", frame.turn), ("slide", frame.slide)] {
+        if axis == Some([0.0; 3]) {
+            problem(key, "an axis of length 0".to_owned(), "an axis, such as [0, 0, 1]");
+        }
+    }
+    for (key, range) in [("range_deg", frame.range_deg), ("range_m", frame.range_m)] {
+        if let Some([from, to]) = range.filter(|[from, to]| from > to) {
+            problem(key, format!("from {from} to {to}"), "the lower limit first");
         }
     }
 }
@@ -481,15 +619,16 @@ fn spread_phase(rate: Rate, ticks: Rate, spread: usize) -> SimTime {
     ticks.time_of(ticks.first_at_or_after(raw))
 }
 
-/// The modifiers of a sensor with these fields, in the order written.
+/// The modifiers of a sensor with these fields, in the order written. If the fields are unknown, so is whether they fit.
 pub(crate) fn make_modifiers(
     kinds: &'static [Kind<dyn Modifier>],
     blocks: &[Component],
-    fields: &[Quantity],
+    fields: Option<&[Quantity]>,
     (place, path): (Place, &str),
     problems: &mut Problems,
 ) -> Option<Vec<ModifierSlot>> {
-    let mut fields = fields.to_vec();
+    let known = fields.is_some();
+    let mut fields = fields.unwrap_or_default().to_vec();
     let made: Vec<Option<ModifierSlot>> = blocks
         .iter()
         .enumerate()
@@ -497,6 +636,9 @@ pub(crate) fn make_modifiers(
             let path = format!("{path}.modifiers[{at}]");
             let (kind, made) = make(kinds, "a modifier", &block.0, &path, &["kind"], problems)?;
             let modifier = made?;
+            if !known {
+                return None;
+            }
             if let Err(expected) = modifier.check(&fields) {
                 let place = if block.0.place.line > 0 { block.0.place } else { place };
                 let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
@@ -586,20 +728,16 @@ fn make<T: ?Sized>(
     }
 }
 
-/// Reads the fields every component of a family has, passing over those of its kind.
-fn common<T: Spec>(
-    node: &Node,
-    path: &str,
-    fields: &'static [muster_core::spec::Field],
-    problems: &mut Problems,
-) -> Option<T> {
-    let also: Vec<&str> = fields.iter().map(|field| field.name).collect();
+/// Reads the fields every component of a family has, passing over those of its kind, as far as they are sound; and
+/// whether all are.
+fn common<T: Spec>(node: &Node, path: &str, problems: &mut Problems) -> Option<(T, bool)> {
     let mut own = node.clone();
     // unknown keys were noted when the kind read its own
-    if let muster_core::node::Value::Map(entries) = &mut own.value {
+    if let Value::Map(entries) = &mut own.value {
         entries.retain(|entry| T::FIELDS.iter().any(|field| field.name == entry.key));
     }
-    T::read(&own, path, &also, problems)
+    let read = |node: &Node, problems: &mut Problems| T::read(node, path, &[], problems);
+    read_sound(&own, path, &[], problems, read).map(|(common, rest)| (common, rest.is_none()))
 }
 
 fn rate_of(hz: f64, node: &Node, path: &str, problems: &mut Problems) -> Option<Rate> {

@@ -3,7 +3,7 @@
 
 use crate::layout::{self, Layout};
 use crate::outline::terrain;
-use crate::robot::{GroupNames, at_pose, told};
+use crate::robot::{GroupNames, at_pose, place_below, told};
 use crate::template::{Scope, expand};
 use crate::text::{ObjectText, ObstacleText, WorldText};
 use crate::walls::{along_lines, drawn};
@@ -32,6 +32,8 @@ pub struct Instance<T> {
     pub place: Option<Pose>,
     /// Where it is written.
     pub written: Place,
+    /// Where its outline is written.
+    pub outlined: Place,
 }
 
 impl<T> Default for Repeated<T> {
@@ -50,10 +52,10 @@ impl<T: Parameter> Parameter for Repeated<T> {
             problems.error(node.place, path, node.found(), Self::schema(limits.0, limits.1).type_name());
             return None;
         };
-        let before = problems.list().len();
+        let before = problems.errors();
         let all = entries.iter().flat_map(|entry| instances(&entry.key, &entry.value, path, problems));
         let all: Vec<Instance<T>> = all.collect();
-        (problems.list().len() == before).then_some(Self(all))
+        (problems.errors() == before).then_some(Self(all))
     }
 
     fn show(&self) -> String {
@@ -71,10 +73,13 @@ const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 /// What one entry stands for, as far as it can be read; what is wrong with all of a count is told once.
 fn instances<T: Parameter>(key: &str, node: &Node, path: &str, problems: &mut Problems) -> Vec<Instance<T>> {
     let path = &below(path, key);
-    let written = node.place;
+    let (written, outlined) = (node.place, outline_place(node));
     if node.get("count").is_none() && node.get("layout").is_none() {
         let text = T::read(node, path, ANY, problems);
-        return text.map(|text| Instance { name: key.to_owned(), text, place: None, written }).into_iter().collect();
+        return text
+            .map(|text| Instance { name: key.to_owned(), text, place: None, written, outlined })
+            .into_iter()
+            .collect();
     }
     let Some((numbered, places)) = places(key, node, path, problems) else { return Vec::new() };
     let one = |(i, place): (usize, &Option<Pose>)| {
@@ -83,9 +88,17 @@ fn instances<T: Parameter>(key: &str, node: &Node, path: &str, problems: &mut Pr
         let own = expand_own(node, &scope.with_text("name", &name));
         let own = own.map_err(|list| note(list, path, problems)).ok()?;
         let text = T::read(&own, path, ANY, problems)?;
-        Some(Instance { name, text, place: *place, written })
+        Some(Instance { name, text, place: *place, written, outlined })
     };
     places.iter().enumerate().map_while(one).collect()
+}
+
+/// Where the shape of a block is written, if it has one.
+fn outline_place(node: &Node) -> Place {
+    const INNER: [(&str, &str); 4] =
+        [("terrain", "height"), ("mesh", "triangles"), ("walls", "lines_m"), ("plan", "rows")];
+    let inner = INNER.iter().find(|(word, _)| node.get(word).is_some());
+    inner.map_or(node.place, |(word, key)| place_below(node, &[word, key]))
 }
 
 /// A place for each of a count, and whether their names are numbered.
@@ -126,9 +139,13 @@ fn note(list: Vec<Problem>, path: &str, problems: &mut Problems) {
     }
 }
 
-/// Everything solid of a world.
-pub(crate) fn obstacles(world: &WorldText, groups: &mut GroupNames, problems: &mut Problems) -> Vec<Obstacle> {
-    let mut scene = Scene { all: Vec::new(), names: BTreeSet::new(), groups, problems };
+/// Everything solid of a world, and whether that is whole.
+pub(crate) fn obstacles(
+    (world, whole): (&WorldText, bool),
+    groups: &mut GroupNames,
+    problems: &mut Problems,
+) -> Vec<Obstacle> {
+    let mut scene = Scene { all: Vec::new(), names: BTreeSet::new(), whole, groups, problems };
     if world.ground {
         scene.all.extend(Solid::new(Shape::Plane).map(|solid| Obstacle::new("ground", solid, Pose::IDENTITY)));
     }
@@ -147,6 +164,8 @@ pub(crate) fn obstacles(world: &WorldText, groups: &mut GroupNames, problems: &m
 struct Scene<'a> {
     all: Vec<Obstacle>,
     names: BTreeSet<String>,
+    /// Nothing is missing because of another problem.
+    whole: bool,
     groups: &'a mut GroupNames,
     problems: &'a mut Problems,
 }
@@ -169,7 +188,7 @@ impl Scene<'_> {
         let (text, path) = (&obstacle.text, format!("{path}.{}", obstacle.name));
         let solids = match solids(text) {
             Ok(solids) => solids,
-            Err((found, expected)) => return self.problems.error(obstacle.written, &path, found, expected),
+            Err((found, expected)) => return self.problems.error(obstacle.outlined, &path, found, expected),
         };
         let own = layout::placed(obstacle.place, at_pose(&text.at));
         let pose = of.map_or(own, |(_, pose)| pose.then(&own));
@@ -197,29 +216,58 @@ impl Scene<'_> {
     }
 
     /// The pose with its height counted from the terrain below, if it is told so.
-    fn lifted(&mut self, pose: Pose, on_terrain: bool, (written, path): (Place, &str)) -> Pose {
-        let height_m = if on_terrain { self.height_m(pose.position_m) } else { Some(0.0) };
-        if height_m.is_none() {
-            let found = format!("nothing below ({}, {})", pose.position_m.x, pose.position_m.y);
-            self.problems.error(written, path, found, "terrain or a plane, with on_terrain");
+    fn lifted(&mut self, pose: Pose, on_terrain: bool, at: (Place, &str)) -> Pose {
+        match on_terrain {
+            true => lifted(&self.all, self.whole, pose, at, self.problems),
+            false => pose,
         }
-        Pose { position_m: pose.position_m + DVec3::Z * height_m.unwrap_or(0.0), ..pose }
+    }
+}
+
+/// What things stand on.
+pub(crate) struct Ground {
+    bearing: Vec<Obstacle>,
+    /// Nothing is missing because of another problem.
+    whole: bool,
+}
+
+impl Ground {
+    /// What of these obstacles bears others.
+    pub(crate) fn new(obstacles: &[Obstacle], whole: bool) -> Self {
+        Self { bearing: obstacles.iter().filter(bears).cloned().collect(), whole }
     }
 
-    /// Height of the highest terrain or plane at a place.
-    fn height_m(&self, at_m: DVec3) -> Option<f64> {
-        // a ray along an edge between two triangles may pass between them
-        const ASIDE_M: [f64; 2] = [0.0, 1e-6];
-        let bears = |obstacle: &&Obstacle| matches!(obstacle.solid.shape(), Shape::Plane | Shape::Heightfield(_));
-        let height = |obstacle: &Obstacle| {
-            ASIDE_M.iter().find_map(|aside| {
-                let above = DVec3::new(at_m.x + aside, at_m.y + aside, SKY_M);
-                let hit = obstacle.solid.ray(&obstacle.pose, above, DVec3::NEG_Z, 2.0 * SKY_M)?;
-                Some(SKY_M - hit.distance_m)
-            })
-        };
-        self.all.iter().filter(bears).filter_map(height).reduce(f64::max)
+    /// The pose with its height counted from what is below.
+    pub(crate) fn lifted(&self, pose: Pose, at: (Place, &str), problems: &mut Problems) -> Pose {
+        lifted(&self.bearing, self.whole, pose, at, problems)
     }
+}
+
+fn bears(obstacle: &&Obstacle) -> bool {
+    matches!(obstacle.solid.shape(), Shape::Plane | Shape::Heightfield(_))
+}
+
+fn lifted(all: &[Obstacle], whole: bool, pose: Pose, (written, path): (Place, &str), problems: &mut Problems) -> Pose {
+    let height_m = height_m(all, pose.position_m);
+    if height_m.is_none() && whole {
+        let found = format!("nothing below ({}, {})", pose.position_m.x, pose.position_m.y);
+        problems.error(written, path, found, "terrain or a plane, with on_terrain");
+    }
+    Pose { position_m: pose.position_m + DVec3::Z * height_m.unwrap_or(0.0), ..pose }
+}
+
+/// Height of the highest terrain or plane at a place.
+fn height_m(all: &[Obstacle], at_m: DVec3) -> Option<f64> {
+    // a ray along an edge between two triangles may pass between them
+    const ASIDE_M: [f64; 2] = [0.0, 1e-6];
+    let height = |obstacle: &Obstacle| {
+        ASIDE_M.iter().find_map(|aside| {
+            let above = DVec3::new(at_m.x + aside, at_m.y + aside, SKY_M);
+            let hit = obstacle.solid.ray(&obstacle.pose, above, DVec3::NEG_Z, 2.0 * SKY_M)?;
+            Some(SKY_M - hit.distance_m)
+        })
+    };
+    all.iter().filter(bears).filter_map(height).reduce(f64::max)
 }
 
 /// Above all terrain.

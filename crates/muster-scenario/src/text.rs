@@ -132,8 +132,8 @@ spec! {
 spec! {
     /// Something that burns: it warms thermometers nearby.
     pub struct FireText {
-        /// Its centre.
-        xyz_m: [f64; 3] = [0.0; 3];
+        /// Where its centre is.
+        at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
         /// How much hotter than the air around it is at its edge, in kelvin.
         temperature_k: f64 = 200.0, in 0.0..=5000.0;
         /// Radius within which it burns.
@@ -141,17 +141,9 @@ spec! {
     }
 }
 
-spec! {
-    /// A part of space with a meaning: a box, a ball or an upright cylinder; nothing solid.
+outlined! {
+    /// A part of space with a meaning, of one shape; nothing solid.
     pub struct ZoneText {
-        /// A box: its length, width and height.
-        box_size_m: Option<[f64; 3]>, in 0.0..=1e9;
-        /// A ball: its radius.
-        sphere_radius_m: Option<f64>, in 0.0..=1e9;
-        /// A cylinder: its radius; needs `cylinder_height_m`.
-        cylinder_radius_m: Option<f64>, in 0.0..=1e9;
-        /// A cylinder: its height.
-        cylinder_height_m: Option<f64>, in 0.0..=1e9;
         /// Where its centre is.
         at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
         /// What it is for; batteries look for `charging`.
@@ -552,6 +544,8 @@ spec! {
         layout: Option<Layout>;
         /// Where it stands; relative to the layout's places if there is a layout.
         at: At = At { xyz_m: [0.0; 3], yaw_deg: 0.0, rpy_deg: None };
+        /// Its height counts from the terrain, or plane, below it.
+        on_terrain: bool = false;
         /// Initial velocity in the world frame.
         velocity_mps: [f64; 3] = [0.0; 3];
         /// Initial speed along its heading.
@@ -692,7 +686,8 @@ spec! {
         once: bool = false;
         /// How much later it is done.
         after_s: f64 = 0.0, in 0.0..=1e9;
-        /// How often it is looked for; `run.events_hz` if not written, contacts at the tick they begin.
+        /// How often it is looked for; `run.events_hz` if not written, contacts at the tick they begin. Contacts of the same
+        /// two begin anew after 0.1 s apart, and with a rate are at least its period apart.
         rate_hz: Option<f64>, in 0.000001..=1000000;
     }
 }

@@ -340,12 +340,17 @@ impl<'a> Reader<'a> {
         if here.is_none() {
             return (end(self.text, self.file), here);
         }
-        // It notices some tabs only after it has passed them.
-        if error.info().contains("tab") && here != Some('\t') {
-            let before: Vec<char> = self.text.chars().take(index).collect();
-            let tabs = before.iter().rev().take_while(|character| **character == '\t').count();
-            place.column -= u32::try_from(tabs).map_or(0, |tabs| tabs.min(place.column - 1));
-            return (place, if tabs > 0 { Some('\t') } else { here });
+        // It notices some tabs only after it has passed them, and tells of others where the text before them begins.
+        let tabs =
+            self.text.chars().take(index).fold(0, |tabs, character| if character == '\t' { tabs + 1 } else { 0 });
+        if here != Some('\t') && tabs > 0 {
+            place.column -= tabs.min(place.column - 1);
+            return (place, Some('\t'));
+        }
+        if error.info().contains("found a tab")
+            && let Some(ahead) = self.text.chars().skip(index).position(|character| character == '\t')
+        {
+            return (place_of(self.text.chars().take(index + ahead), self.file), Some('\t'));
         }
         (place, here)
     }
@@ -353,7 +358,12 @@ impl<'a> Reader<'a> {
 
 /// The place after the last character that is not blank.
 fn end(text: &str, file: u16) -> Place {
-    let text = text.trim_end().replace("\r\n", "\n").replace('\r', "\n");
+    place_of(text.trim_end().chars(), file)
+}
+
+/// The place after these characters.
+fn place_of(before: impl Iterator<Item = char>, file: u16) -> Place {
+    let text = before.collect::<String>().replace("\r\n", "\n").replace('\r', "\n");
     let last = text.rsplit('\n').next().unwrap_or_default();
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     Place { file, line: number(text.matches('\n').count() + 1), column: number(last.chars().count() + 1) }

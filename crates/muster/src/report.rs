@@ -107,6 +107,8 @@ pub struct Happened {
     pub event: u32,
     /// When.
     pub time: SimTime,
+    /// When what is to be done is done.
+    pub acts: SimTime,
     /// What the scenario waits for.
     pub on: String,
     /// The robot to which it happened.
@@ -121,7 +123,8 @@ impl std::fmt::Display for Happened {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let named: Vec<&str> = [&self.who, &self.other].into_iter().flatten().map(String::as_str).collect();
         let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
-        write!(f, "event {} at {:.6} s{named}: {}", self.on, self.time.s(), self.deeds.join("; "))
+        let later = if self.acts > self.time { format!(" (at {:.6} s)", self.acts.s()) } else { String::new() };
+        write!(f, "event {} at {:.6} s{named}: {}{later}", self.on, self.time.s(), self.deeds.join("; "))
     }
 }
 
@@ -240,7 +243,7 @@ impl Report {
             .collect();
         let event = |each: &Happened| {
             json!({ "event": each.event, "time_s": (each.time.s() * 1e9).round() / 1e9, "on": each.on, "who": each.who,
-                    "other": each.other, "do": each.deeds })
+                    "other": each.other, "do": each.deeds, "acts_s": (each.acts.s() * 1e9).round() / 1e9 })
         };
         let events: Vec<Value> = self.events.iter().map(event).collect();
         let machine = muster_exec::machine();

@@ -181,6 +181,7 @@ fn happened(world: &World, firing: &Firing) -> Happened {
     Happened {
         event: firing.event,
         time: firing.time,
+        acts: firing.acts,
         on: event.on.clone(),
         who: firing.who.clone(),
         other: firing.other.clone(),

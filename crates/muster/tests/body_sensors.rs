@@ -97,8 +97,8 @@ fn odometry_sums_up_to_the_path_at_every_level() {
 #[test]
 fn fires_warm_and_zones_charge_as_the_world_file_says() {
     let mut sim = simulation(
-        "{world: {fires: {barrel: {xyz_m: [10, 0, 0]}, far: {xyz_m: [0, 1000, 0], temperature_k: 1000}},
-                  zones: {dock: {cylinder_radius_m: 1, cylinder_height_m: 2, purposes: [rest, charging]}}},
+        "{world: {fires: {barrel: {at: {xyz_m: [10, 0, 0]}}, far: {at: {xyz_m: [0, 1000, 0]}, temperature_k: 1000}},
+                  zones: {dock: {cylinder: {radius_m: 1, height_m: 2}, purposes: [rest, charging]}}},
           robots: [{name: r, motion: {kind: point}, sensors: {t: {kind: thermometer, ambient_c: 20},
                     b: {kind: battery, capacity_wh: 10, start_percent: 20, idle_power_w: 10, charge_power_w: 370}}},
                    {name: s, motion: {kind: point}, at: {xyz_m: [0, 1.1, 0]}, sensors: {b: {kind: battery, capacity_wh: 10}}}]}",
@@ -113,15 +113,19 @@ fn fires_warm_and_zones_charge_as_the_world_file_says() {
 
 #[test]
 fn zones_and_fires_that_are_wrong_are_told() {
-    let text = refused("{world: {fires: {a: {xyz_m: [0, 0], heat: 3}}}}");
-    for part in ["world.fires.a: found \"heat\", expected a key", "world.fires.a.xyz_m: found"] {
+    let text = refused("{world: {fires: {a: {at: {xyz_m: [0, 0]}, heat: 3}}}}");
+    for part in ["world.fires.a: found \"heat\", expected a key", "world.fires.a.at.xyz_m: found"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     let text = refused(
         "{world: {zones: {b: {purposes: [charging]}, c: {sphere_radius_m: 1, box_size_m: [1, 1, 1]}, \
-         d: {sphere_radius_m: 2, cylinder_radius_m: 1}}}}",
+         d: {mesh: {vertices_m: [[0, 0, 0]], triangles: [[0, 0, 7]]}}}}}",
     );
-    for part in ["world.zones.b: found 0 shapes", "world.zones.c: found 2 shapes", "world.zones.d: found 0 shapes"] {
+    for part in [
+        "world.zones.b: found no shape, expected exactly one of sphere_radius_m",
+        "world.zones.c: found 2 shapes",
+        "world.zones.d: found corner 7",
+    ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
 }

@@ -360,6 +360,12 @@ fn inspect_gives_any_value_at_any_time() {
     let table = value(&["car"]);
     assert!(table.contains("car.truth.position_m") && table.contains("constant"), "{table}");
     assert!(value(&[]).contains("waypoints 50 Hz"));
+    let text = check(&["inspect", &scenario, "cra"], 1);
+    assert!(text.contains("error: found no property \"cra\" (did you mean \"car\"?)"), "{text}");
+    let text = check(&["inspect", &scenario, "submarine"], 1);
+    assert!(text.contains("robots: car"), "{text}");
+    let text = check(&["inspect", &scenario, "car.zzz"], 1);
+    assert!(text.contains("properties of car: ") && text.contains("car.position_m"), "{text}");
     let text = check(&["inspect", &scenario, "car.positon_m"], 1);
     assert!(text.contains("error: found no property \"car.positon_m\" (did you mean \"car.position_m\"?)"), "{text}");
 }
@@ -498,6 +504,12 @@ fn a_map_of_a_scenario_shows_robots_and_the_ways_they_came() {
     let own = file("own_world.yaml", "obstacles: {ramp: {plane: true, at: {rpy_deg: [0, 9, 0]}}}\n");
     assert!(out(&muster(&["map", &own, "-o", "-"])).contains("<title>ramp</title>"));
     elements(&out(&muster(&["map", &file("nothing.yaml", "world: {ground: false}\n"), "-o", "-"])));
-    assert!(check(&["map", "atlantis", "-o", "-"], 3).contains("no file \"atlantis\""));
+    let told = check(&["map", "aren", "-o", "-"], 3);
+    assert!(
+        told.contains("found no file \"aren\", expected a scenario, or one of the worlds airfield, arena, "),
+        "{told}"
+    );
+    assert!(told.contains("(did you mean \"arena\"?)"), "{told}");
+    assert!(check(&["map", "atlantis.yaml", "-o", "-"], 3).contains("no file \"atlantis.yaml\""));
     check(&["map", &own, "-o", "/nowhere/map.svg"], 1);
 }

@@ -76,6 +76,7 @@ fn d18_a_robot_that_touches_a_wall_stands_in_the_next_step_and_the_event_is_told
         let once = Happened {
             event: 0,
             time: at,
+            acts: at,
             on: "contact(robot, wall)".to_owned(),
             who: Some("robot".to_owned()),
             other: Some("wall".to_owned()),
@@ -197,6 +198,43 @@ fn a_condition_is_looked_at_for_each_of_many_robots() {
         let y = number(&sim, &format!("p{robot}.position_m[1]"));
         assert_eq!(y < 1.1, robot >= 2, "p{robot} at {y}");
     }
+}
+
+/// When a robot that goes to and fro before a wall is told to touch it, s. It leaves for `half_ms` at 1 m/s, and comes back
+/// at 2 m/s in half of that.
+fn knocks(half_ms: u32, rate: &str) -> Vec<f64> {
+    let text = format!(
+        "{{world: {{{WALL}}}, robots: [{{name: r, kind: point, at: {{xyz_m: [1.55, 0, 0.5]}}}}, {{name: lamp, kind: lamp}}],
+          events: [{{on: every({half_ms} ms), do: 'r.velocity(floor(time_s / {half_ms}e-3 + 0.5) % 2 == 0 ? 2 : -1)'}},
+                   {{on: 'contact(r, wall)', do: lamp.on{rate}}}]}}"
+    );
+    simulation_times(&text, 1, 8.0)
+}
+
+#[test]
+fn a_contact_begins_anew_only_after_a_tenth_of_a_second_apart() {
+    let chatter = knocks(60, "");
+    assert_eq!(chatter.len(), 1, "apart for 90 ms: {chatter:?}");
+    let knocks_seen = knocks(200, "");
+    assert_eq!(knocks_seen.len(), 18, "apart for 300 ms, every 400 ms: {knocks_seen:?}");
+    assert!(knocks_seen.windows(2).all(|pair| (pair[1] - pair[0] - 0.4).abs() < 0.005), "{knocks_seen:?}");
+}
+
+#[test]
+fn a_rate_spaces_contacts() {
+    for (rate_hz, every_s) in [(1.0, 1.2), (2.0, 0.8), (50.0, 0.4)] {
+        let seen = knocks(200, &format!(", rate_hz: {rate_hz}"));
+        assert!(seen.len() >= 3, "{rate_hz} Hz: {seen:?}");
+        // a knock every 0.4 s, of which those are told that come a period or more after the last
+        assert!(seen.windows(2).all(|pair| (pair[1] - pair[0] - every_s).abs() < 0.005), "{rate_hz} Hz: {seen:?}");
+    }
+}
+
+#[test]
+fn the_log_says_when_an_event_acts() {
+    let text = "{robots: [{name: lamp, kind: lamp}], events: [{on: at(1 s), do: lamp.off, after_s: 0.5}, {on: at(2 s), do: lamp.on}]}";
+    let told: Vec<String> = report(&mut simulation(text), 3.0).events.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["event at(1 s) at 1.000000 s: lamp.off (at 1.500000 s)", "event at(2 s) at 2.000000 s: lamp.on"]);
 }
 
 #[test]
@@ -399,7 +437,7 @@ fn problems(event: &str) -> Vec<String> {
     let text = format!(
         "world: {{zones: {{yard: {{sphere_radius_m: 1}}}}, obstacles: {{wall: {{sphere_radius_m: 1}}}}}}
 robots:
-  - {{name: scout, kind: point, driver: {{kind: goto, by: strafe}}}}
+  - {{name: scout, kind: point, at: {{xyz_m: [5, 0, 1]}}, driver: {{kind: goto, by: strafe}}}}
   - {{name: lamp, kind: lamp}}
 events:
   - {event}
@@ -478,6 +516,43 @@ const WRONG: &[(&str, &str)] = &[
         "events[0].do[0]: found \"yard\", expected a robot: scout, lamp",
     ),
     ("{on: at(1 s)}", "events[0]: found no do, expected do: text, or list of text"),
+    (
+        "{on: 'scout.position_m[7] > 1', do: scout.stop}",
+        "events[0].on: found [7] of scout.position_m, expected an index from [0] to [2]",
+    ),
+    (
+        "{on: at(1 s), do: 'scout.position_m[3] = 1'}",
+        "events[0].do[0]: found [3] of position_m, expected an index from [0] to [2]",
+    ),
+    ("{on: at(1 s), do: scout.position_m = 1}", "events[0].do[0]: found 1 values for position_m, expected 3 of them"),
+    (
+        "{on: at(1 s), do: scout.attach(lmp)}",
+        "events[0].do[0]: found \"lmp\", expected a robot: scout, lamp (did you mean \"lamp\"?)",
+    ),
+    (
+        "{on: at(1 s), do: 'scout.hitch(nobody, 0, 0, 0)'}",
+        "events[0].do[0]: found \"nobody\", expected a robot: scout, lamp",
+    ),
+    (
+        "{on: at(1 s), do: 'scout.velocity(1'}",
+        "events[0].do[0]: found \"velocity(1\", expected a closing parenthesis \")\" at the end",
+    ),
+    ("{on: 'contact(scout, wall', do: scout.stop}", "expected an operator, \",\" or \")\""),
+    (
+        "{on: at(1 s), do: scout.goto(4, max(1, 2), 0)}",
+        "events[0].do: found \"scout.goto(4\", expected a closing parenthesis \")\" (between braces and brackets a text with \
+         commas needs quotes: do: \"scout.goto(4, max(1, 2), 0)\")",
+    ),
+    (
+        "{on: contact(scout, wall), do: scout.stop}",
+        "events[0].on: found \"contact(scout\", expected a closing parenthesis \")\" (between braces and brackets a text with \
+         commas needs quotes: on: \"contact(scout, wall)\")",
+    ),
+    (
+        "{on: at(1 s), do: [scout.stop, scout.goto(4, 2), lamp.on]}",
+        "events[0].do: found \"scout.goto(4\", expected a closing parenthesis \")\" (between braces and brackets a text with \
+         commas needs quotes: do: \"scout.goto(4, 2)\")",
+    ),
 ];
 
 #[test]
@@ -488,6 +563,8 @@ fn what_is_wrong_with_an_event_is_told_with_its_line_and_the_nearest_name() {
     }
     // all at once
     let both = problems("{on: 'enter(scut, yrd)', do: [scout.stopp, lamp.of]}");
+    assert_eq!(both.len(), 4, "{both:#?}");
+    let both = problems("{on: 'contact(scut, wal)', do: 'scout.goto(x, y)'}");
     assert_eq!(both.len(), 4, "{both:#?}");
 }
 

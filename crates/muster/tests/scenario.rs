@@ -105,6 +105,299 @@ fn bad_yaml_is_refused_at_its_line() {
 }
 
 #[test]
+fn a_tab_is_told_where_it_is() {
+    for (text, line, column) in [
+        ("world:\n\tground: true\n", 2, 1),
+        ("robots:\n  - name: a\n\t  kind: point\n", 3, 1),
+        ("robots:\n  - name: a\n    kind: point\n\tat: {xyz_m: [0, 0, 0]}\nrun: {}\n", 4, 1),
+        ("world:\r\n  ground:\ttrue\r\n", 2, 10),
+    ] {
+        let error = refused(text);
+        let place = error.problems[0].place;
+        assert_eq!((place.line, place.column), (line, column), "{error}");
+        assert!(error.rendered.contains("found a tab, expected spaces"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_with_nothing_in_it_is_refused() {
+    for text in ["", "# nothing yet\n", "{}"] {
+        check_refused(text, &["1:1: error: found nothing to run, expected a scenario with robots or a world"]);
+    }
+}
+
+/// Lines and messages of all problems of a text.
+fn all_problems(text: &str) -> Vec<(u32, String)> {
+    refused(text).problems.iter().map(|problem| (problem.place.line, problem.to_string())).collect()
+}
+
+/// That these are all the problems of a text, in any order: their lines, and how their messages begin.
+fn check_all(text: &str, expected: &[(u32, &str)]) {
+    let mut found = all_problems(text);
+    for (line, message) in expected {
+        let at = found.iter().position(|(at, text)| at == line && text.starts_with(message));
+        let at = at.unwrap_or_else(|| panic!("no {message:?} on line {line} in:\n{found:#?}"));
+        found.remove(at);
+    }
+    assert!(found.is_empty(), "not expected: {found:#?}");
+}
+
+#[test]
+fn mistakes_at_several_levels_of_a_robot_do_not_hide_each_other() {
+    let text = "\
+robots:
+  - name: a
+    motion: {kind: point, rate_hz: 0, speed_max_mps: -3}
+    driver: {kind: waypoints, speed_mps: -1}
+    sensors:
+      gps: {kind: gps, rate_hz: 0, modifiers: [{kind: gaussian_noise, position_std_m: -1}, {kind: quantisatoin}]}
+      t: {kind: truth, frame: mast}
+    frames: {arm: {}}
+    parts:
+      hull: {sphere_radius_m: 0.2, box_size_m: [1, 1, 1], friction: 20}
+      fin: {frame: amr, sphere_radius_m: 0.1}
+  - name: b
+    kind: quadrotr
+    sensors: {gps: {kind: gpss}, x: {radius_m: 3}}
+    driver: {kind: waypoints, speed: 1}
+";
+    check_all(
+        text,
+        &[
+            (3, "robots[0].motion.rate_hz: found 0, expected number from"),
+            (3, "robots[0].motion.speed_max_mps: found -3"),
+            (4, "robots[0].driver.speed_mps: found -1"),
+            (6, "robots[0].sensors.gps.rate_hz: found 0"),
+            (6, "robots[0].sensors.gps.modifiers[0].position_std_m: found -1"),
+            (6, "robots[0].sensors.gps.modifiers[1].kind: found \"quantisatoin\""),
+            (7, "robots[0].sensors.t.frame: found \"mast\", expected a frame of the robot: arm"),
+            (10, "robots[0].parts.hull.friction: found 20"),
+            (10, "robots[0].parts.hull: found 2 shapes, expected exactly one of sphere_radius_m"),
+            (
+                11,
+                "robots[0].parts.fin.frame: found \"amr\", expected a frame of the robot: arm (did you mean \"arm\"?)",
+            ),
+            (13, "robots[1].kind: found no file \"robots/quadrotr.yaml\""),
+            (14, "robots[1].sensors.gps.kind: found \"gpss\""),
+            (15, "robots[1].driver: found \"speed\", expected a key"),
+        ],
+    );
+}
+
+#[test]
+fn an_include_that_fails_hides_nothing_and_nothing_is_missed_because_of_it() {
+    let text = "\
+world: {include: worlds/nowhere.yaml, gravty_mps2: [0, 0, -9]}
+robots:
+  - {name: a, include: nofile.yaml, sensors: {gps: {kind: gpss}}}
+  - name: b
+    kind: point
+    sensors: {pose: {include: nosensor.yaml}, t: {kind: truth, rate_hz: -5}}
+    driver: {kind: waypoints, pose: pose}
+events:
+  - {on: 'enter(b, porch)', do: b.stopp}
+  - {on: 'enter(b, porch)'}
+  - {on: at(2), do: b.stop}
+";
+    check_all(
+        text,
+        &[
+            (1, "found no file \"worlds/nowhere.yaml\""),
+            (1, "world: found \"gravty_mps2\""),
+            (3, "found no file \"nofile.yaml\""),
+            (3, "robots[0].sensors.gps.kind: found \"gpss\""),
+            (6, "found no file \"nosensor.yaml\""),
+            (6, "robots[1].sensors.t.rate_hz: found -5"),
+            (9, "events[0].do[0]: found \"stopp\""),
+            (10, "events[1]: found no do"),
+            (11, "events[2].on: found \"2\", expected a time with its unit"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_wrong_with_frames_and_outlines_is_told_at_its_line() {
+    let text = "\
+robots:
+  - name: a
+    motion: {kind: point}
+    frames:
+      arm: {parent: amr}
+      arm2: {parent: arm}
+      x: {parent: y}
+      y: {parent: z}
+      z: {parent: y}
+      both: {turn: [0, 0, 1], slide: [0, 0, 0]}
+      back: {turn: [0, 0, 1], range_deg: [20, -20]}
+    parts:
+      fin:
+        frame: arm
+        mesh:
+          vertices_m: [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+          triangles: [[0, 1, 9]]
+  - name: b
+    shape: {sphere_radius_m: 0.1}
+    parts: {p: {frame: arm, sphere_radius_m: 1}}
+    motion:
+      kind: point
+  - name: c
+    shape: {mesh: {vertices_m: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]]}}
+    at: {xyz_m: [0, 0, 3]}
+    motion: {kind: single_body}
+";
+    check_all(
+        text,
+        &[
+            (5, "robots[0].frames.arm.parent: found \"amr\", expected another frame, or none for the body: arm2"),
+            (
+                8,
+                "robots[0].frames.y.parent: found y → z → y, expected frames that do not hang on each other in a circle",
+            ),
+            (9, "robots[0].frames.z.parent: found z → y → z"),
+            (10, "robots[0].frames.both.slide: found slide beside turn"),
+            (10, "robots[0].frames.both.slide: found an axis of length 0"),
+            (11, "robots[0].frames.back.range_deg: found from 20 to -20"),
+            (17, "robots[0].parts.fin.mesh: found corner 9, expected a whole number below 3"),
+            (20, "robots[1].parts.p.frame: found \"arm\", expected a frame of the robot (there is none)"),
+            (26, "robots[2].motion: found "),
+        ],
+    );
+}
+
+#[test]
+fn terrain_and_meshes_that_are_wrong_are_told_at_their_line_in_our_words() {
+    let text = "\
+world:
+  obstacles:
+    hills: {terrain: {size_m: [10, 10], height: 2 * sin(x}}
+    slope:
+      terrain:
+        size_m: [10, 10]
+        height: tan(x)
+    pole: {terrain: {size_m: [10, 10], height: 1 / (x - x)}}
+    flat: {mesh: {vertices_m: [[0, 0, 0], [1, 0, 0], [2, 0, 0]], triangles: [[0, 0, 1]]}}
+    line: {mesh: {vertices_m: [[0, 0, 0], [1, 0, 0], [2, 0, 0]], triangles: [[0, 1, 2]]}}
+    none:
+      mesh:
+        vertices_m: [[0, 0, 0]]
+        triangles: []
+";
+    check_all(
+        text,
+        &[
+            (3, "world.obstacles.hills: found the end in height \"2 * sin(x\", expected an operator, \",\" or \")\""),
+            (7, "world.obstacles.slope: found function \"tan\" in height \"tan(x)\", expected one of abs"),
+            (8, "world.obstacles.pole: found a height of "),
+            (9, "world.obstacles.flat: found triangle [0, 0, 1] without area, expected three corners"),
+            (10, "world.obstacles.line: found triangle [0, 1, 2] without area"),
+            (14, "world.obstacles.none: found no triangles, expected at least one"),
+        ],
+    );
+}
+
+#[test]
+fn steered_vehicles_are_not_driven_as_if_they_turned_in_place() {
+    let wheel = "{name: a, at_m: [1, 0, -0.5], radius_m: 0.3, mass_kg: 5, steered: true}";
+    let body = format!("motion: {{kind: single_body, wheels: [{wheel}]}}, shape: {{box_size_m: [1, 1, 1]}}");
+    for (robot, motion) in [("kind: car", "ackermann"), (&*body, "single_body")] {
+        for driver in ["waypoints", "goto, by: velocity"] {
+            let text = format!(
+                "{{robots: [{{name: c, {robot}, at: {{xyz_m: [0, 0, 3]}}, sensors: {{truth: {{kind: truth}}}}, \
+                 driver: {{kind: {driver}}}}}]}}"
+            );
+            let expected = format!("expected by: pursuit for motion {motion:?}, which turns only while it drives");
+            check_refused(&text, &["robots[0].driver.by: found velocity, which turns in place", &expected]);
+            simulation(&text.replace(", by: velocity", "").replace("driver: {", "driver: {by: pursuit, "));
+        }
+    }
+}
+
+/// The warnings of a scenario that loads.
+fn warnings(text: &str) -> Vec<String> {
+    simulation(text).warnings().to_vec()
+}
+
+#[test]
+fn a_speed_beyond_what_legs_can_do_is_questionable() {
+    let text = |speed: f64| {
+        format!(
+            "{{robots: [{{name: dog, kind: quadruped, at: {{xyz_m: [0, 0, 0.322]}}, \
+             driver: {{kind: waypoints, points_m: [[9, 0]], speed_mps: {speed}}}}}]}}"
+        )
+    };
+    assert_eq!(warnings(&text(0.6)), [""; 0]);
+    let told = warnings(&text(2.0));
+    let expected =
+        "robots[0].driver.speed_mps: found 2 m/s, expected at most 0.600 m/s, which is what controller \"gait\" can do";
+    assert!(told.len() == 1 && told[0].contains(expected), "{told:?}");
+    // without a limit of its own it is the reach of the legs: 2 sqrt((0.999 * 0.4)² - 0.3²) m in 0.75 * 0.5 s
+    let told = warnings(&text(2.0).replace("kind: quadruped", "kind: quadruped, controller: {speed_max_mps: null}"));
+    assert!(told.len() == 1 && told[0].contains("expected at most 1.408 m/s"), "{told:?}");
+}
+
+#[test]
+fn robots_that_start_inside_of_something_are_told() {
+    let text = |robots: &str| {
+        format!("{{world: {{obstacles: {{wall: {{box_size_m: [1, 9, 9], groups: [walls]}}}}}}, robots: [{robots}]}}")
+    };
+    let ball = |name: &str, x: f64, more: &str| {
+        format!(
+            "{{name: {name}, motion: {{kind: point}}, shape: {{sphere_radius_m: 0.5}}, at: {{xyz_m: [{x}, 0, 2]}}{more}}}"
+        )
+    };
+    let told = |robots: &[String], expected: &[&str]| {
+        let found = warnings(&text(&robots.join(", ")));
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        let fits = found.iter().zip(expected).all(|(found, expected)| found.contains(expected));
+        assert!(fits, "{found:#?}");
+    };
+    told(&[ball("a", 0.9, "")], &["a.at: found its part \"body\" inside of obstacle \"wall\" by 0.100 m"]);
+    told(&[ball("a", 0.999, "")], &[]);
+    told(&[ball("a", 0.9, ", meets: [trees]")], &[]);
+    told(
+        &[ball("a", 5.0, ""), ball("b", 5.7, "")],
+        &["b.at: found its part \"body\" inside of robot \"a\" by 0.300 m"],
+    );
+    let heavy = ball("b", 5.7, ", attached: {to: a}").replace("kind: point", "kind: single_body");
+    told(&[ball("a", 5.0, ""), heavy], &[]);
+    let low = |kind: &str| {
+        format!("{{name: a, motion: {{kind: {kind}}}, shape: {{sphere_radius_m: 0.5}}, at: {{xyz_m: [9, 0, 0.3]}}}}")
+    };
+    told(&[low("point")], &["inside of obstacle \"ground\" by 0.200 m"]);
+    told(&[low("differential")], &[]);
+    // a part on a frame that is turned at the start
+    let arm = "{name: a, motion: {kind: point}, at: {xyz_m: [2.5, 0, 2]}, frames: {arm: {turn: [0, 0, 1], start_deg: 180}}, \
+               parts: {hand: {frame: arm, sphere_radius_m: 0.2, at: {xyz_m: [1.9, 0, 0]}}}}";
+    told(&[arm.to_owned()], &["a.at: found its part \"hand\" inside of obstacle \"wall\" by 0.100 m"]);
+    // of many only some
+    let many = "{name: 'p{i}', motion: {kind: point}, shape: {sphere_radius_m: 0.5}, count: 30, \
+                layout: {line: {from_m: [9, 0, 3], step_m: [0.9, 0, 0]}}}";
+    let found = warnings(&text(many));
+    assert!(found.len() == 11 && found[10].contains("found 19 more that start in something"), "{found:#?}");
+}
+
+#[test]
+fn robots_stand_on_terrain_by_layout_and_place() {
+    let text = |world: &str, robot: &str| {
+        format!(
+            "{{world: {{{world}}}, robots: [{{name: 'r{{i}}', motion: {{kind: point}}, on_terrain: true, {robot}}}]}}"
+        )
+    };
+    let hill = "obstacles: {hill: {terrain: {size_m: [40, 40], height: '0.3 * max(x, 0)'}, at: {xyz_m: [0, 0, 1]}}}";
+    let sim = simulation(&text(
+        hill,
+        "count: 3, layout: {line: {from_m: [0, 5, 0.5], step_m: [4, 0, 0]}}, at: {xyz_m: [0, 0, 2]}",
+    ));
+    for (robot, height_m) in [("r0", 3.5), ("r1", 4.7), ("r2", 5.9)] {
+        assert!((position(&sim, robot).z - height_m).abs() < 1e-6, "{robot} at {}", position(&sim, robot));
+    }
+    let sim = simulation(&text("", "at: {xyz_m: [0, 0, 2]}"));
+    assert_eq!(position(&sim, "r0").z, 2.0);
+    let nothing = text("ground: false", "at: {xyz_m: [3, 4, 2]}");
+    check_refused(&nothing, &["robots[0].on_terrain: found nothing below (3, 4), expected terrain or a plane"]);
+}
+
+#[test]
 fn what_does_not_fit_together_is_refused() {
     check_refused(
         "{robots: [{name: d, kind: differential, controller: {kind: flight_control}}]}",
@@ -147,6 +440,15 @@ fn what_does_not_fit_together_is_refused() {
 #[test]
 fn what_is_expected_is_checked_before_the_run() {
     check_refused(
+        "{robots: [{name: car, kind: point, sensors: {t: {kind: truth}}, frames: {mast: {}}}], \
+         expect: [{that: value, of: 'car.position_m[3]', min: 0}, {that: value, of: 'car.t[10]', min: 0}, \
+         {that: value, of: 'car.frame.mast[6]', min: 0}, {that: value, of: 'car.frame.mast[7]', min: 0}]}",
+        &[
+            "expect[0]: found [3] of car.position_m, expected an index from [0] to [2]",
+            "expect[3]: found [7] of car.frame.mast, expected an index from [0] to [6]",
+        ],
+    );
+    check_refused(
         "{robots: [{name: car, kind: point}], expect: [{that: arrived, robot: cra}, {that: value, of: car.positon_m, min: 0}, \
          {that: holds, expression: 'car.velocity_mps[0] >'}, {that: min_distance, robots: '*'}, \
          {that: holds, expression: 'car.speed_max > 1'}]}",
@@ -160,7 +462,7 @@ fn what_is_expected_is_checked_before_the_run() {
         ],
     );
     let sim = simulation(
-        "{run: {for_s: 1}, robots: [{name: p, kind: point}], expect: [{that: value, of: p.contacts, max: 0, at_s: 5}]}",
+        "{run: {for_s: 1}, robots: [{name: p, kind: point, at: {xyz_m: [0, 0, 1]}}], expect: [{that: value, of: p.contacts, max: 0, at_s: 5}]}",
     );
     assert!(sim.warnings()[0].contains("warning: expect[0].at_s: found 5 s, expected at most run.for_s, 1 s"));
 }
@@ -389,7 +691,6 @@ fn templates_reach_every_key_of_a_robot() {
 #[test]
 fn zero_robots_and_one_robot_run() {
     for (text, robots) in [
-        ("", 0),
         ("{robots: []}", 0),
         ("{robots: [{name: r, kind: point, count: 0}]}", 0),
         ("{robots: [{name: r, kind: point}]}", 1),

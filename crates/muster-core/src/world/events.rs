@@ -4,12 +4,12 @@ use super::{Realm, World};
 use crate::chunk::ContactEvent;
 use crate::command::{Action, Command};
 use crate::contact::Other;
-use crate::event::{Active, Deed, Event, Firing, Memory, Trigger, fill};
+use crate::event::{APART, Active, Deed, Event, Firing, Memory, Trigger, fill};
 use crate::expression::{Argument, EvalError, Expression};
 use crate::model::Model;
 use crate::node::matches;
 use crate::property::Source;
-use crate::service::{Datum, Form};
+use crate::service::Datum;
 use crate::time::SimTime;
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl World {
         for touch in &met {
             for (number, event) in model.events.iter().enumerate() {
                 if let Trigger::Contact { robots, with } = &event.trigger {
-                    self.note_contact(number, touch, (robots, with));
+                    self.note_contact((number, event), touch, (robots, with));
                 }
             }
         }
@@ -110,7 +110,7 @@ impl World {
         self.met = met;
     }
 
-    fn note_contact(&mut self, event: usize, touch: &ContactEvent, (robots, with): (&str, &str)) {
+    fn note_contact(&mut self, (number, event): (usize, &Event), touch: &ContactEvent, (robots, with): (&str, &str)) {
         let Some(robot) = self.state.roster.get(touch.robot).filter(|robot| matches(robots, &robot.name)) else {
             return;
         };
@@ -125,17 +125,22 @@ impl World {
         if !matches(with, name) {
             return;
         }
-        let until = touch.time + robot.cohort.contact_pause();
-        let (active, realm) = (Active { robot: robot.key, other, until }, robot.realm as usize);
-        let memory = &mut self.state.events[event].realms[realm];
+        let until = touch.time + robot.cohort.contact_pause().max(APART);
+        // with a rate it is not told again before a period has passed
+        let rest = event.rate.map_or(SimTime::ZERO, |rate| touch.time + rate.period());
+        let (active, realm) = (Active { robot: robot.key, other, until, rest }, robot.realm as usize);
+        let memory = &mut self.state.events[number].realms[realm];
         let at = memory.active.binary_search_by_key(&(active.robot, other), |known| (known.robot, known.other));
         let begins = match at {
             Ok(at) => {
-                let before = std::mem::replace(&mut memory.active[at], active);
-                before.until < touch.time
+                let known = &mut memory.active[at];
+                let begins = known.until < touch.time && known.rest <= touch.time;
+                known.until = until;
+                known.rest = if begins { rest } else { known.rest };
+                begins
             }
             Err(_) => {
-                memory.active.retain(|known| known.until >= touch.time);
+                memory.active.retain(|known| known.until >= touch.time || known.rest > touch.time);
                 let at = memory.active.partition_point(|known| *known < active);
                 memory.active.insert(at, active);
                 true
@@ -199,7 +204,8 @@ impl World {
                 continue;
             };
             for (at, zone) in environment.zones.iter().enumerate().filter(|(_, zone)| matches(zones, &zone.name)) {
-                let active = Active { robot: subject.key, other: at as u64, until: SimTime::NEVER };
+                let active =
+                    Active { robot: subject.key, other: at as u64, until: SimTime::NEVER, rest: SimTime::ZERO };
                 let (is, was) = (zone.contains(pose.position_m), before.binary_search(&active).is_ok());
                 if is {
                     inside.push(active);
@@ -225,7 +231,7 @@ impl World {
             let Some(condition) = &subject.condition else { continue };
             let value = condition.value(&here);
             if value.is_ok_and(|value| value != 0.0 && !value.is_nan()) {
-                let active = Active { robot: subject.key, other: 0, until: SimTime::NEVER };
+                let active = Active { robot: subject.key, other: 0, until: SimTime::NEVER, rest: SimTime::ZERO };
                 holds.push(active);
                 if before.binary_search(&active).is_err() {
                     begun.push(subject.robot);
@@ -268,13 +274,14 @@ impl World {
             return;
         }
         memory.count += 1;
-        self.fired.push(Firing { event: number as u32, realm, time, who, other });
+        let acts = self.state.time + event.after;
+        self.fired.push(Firing { event: number as u32, realm, time, acts, who, other });
     }
 
     /// Does what is to be done when an event happens, now or later.
     fn carry_out(&mut self, model: &Model, firing: &Firing) {
         let event = &model.events[firing.event as usize];
-        let time = self.state.time + event.after;
+        let time = firing.acts;
         for (at, deed) in event.deeds.iter().enumerate() {
             let refused = |why: String| format!("events[{}].do[{at}], {deed}: {why}", firing.event);
             let actions = match self.actions(deed, firing) {
@@ -319,7 +326,7 @@ impl World {
                 Ok(addresses.into_iter().map(action).collect())
             }
             Deed::Call { service, arguments, .. } => {
-                let word = |at: usize| service.parameter(at).is_some_and(|parameter| parameter.form == Form::Word);
+                let word = |at: usize| service.parameter(at).is_some_and(|parameter| parameter.form.is_word());
                 let datum = |(at, text): (usize, &String)| match word(at) {
                     true => Ok(Datum::Word(firing.fill(text).into_owned())),
                     false => number(text).map(Datum::Number),

@@ -139,6 +139,9 @@ const SETTLED_M: f64 = 1e-3;
 /// A leg is not stretched further than this share of its length, where its knee would stop.
 const STRETCH_MAX: f64 = 0.999;
 
+/// Faster than any legs.
+const SPEED_ANY_MPS: f64 = 1e6;
+
 fn fits(spec: &GaitSpec, node: &Node, path: &str, problems: &mut Problems) -> bool {
     let mut problem = |key: &str, found: String, expected: String| {
         let place = node.get(key).map_or(node.place, |node| node.place);
@@ -480,6 +483,11 @@ fn cycloid(share: f64) -> f64 {
 }
 
 impl Driver for Gait {
+    /// Straight ahead.
+    fn speed_max_mps(&self) -> Option<f64> {
+        Some(self.bounded([SPEED_ANY_MPS, 0.0])[0])
+    }
+
     fn state(&self) -> &'static [Quantity] {
         &STATE[self.spec.legs.len()]
     }

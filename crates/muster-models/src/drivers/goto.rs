@@ -28,7 +28,7 @@ spec! {
         brake_mps2: f64 = 0.5, in 0.001..=1e6;
         /// Largest turn rate.
         turn_max_radps: f64 = 1.5, in 0.0..=100.0;
-        /// Which setpoint is commanded.
+        /// Which setpoint is commanded; cars and other steered vehicles need `pursuit`.
         by: By = By::Velocity;
         /// By pursuit: how far ahead on the way the point is that is steered for.
         lookahead_m: f64 = 1.0, in 0.001..=100000;
@@ -72,6 +72,14 @@ fn set3(columns: &mut [Column], first: usize, lane: usize, value: DVec3) {
 }
 
 impl Driver for Goto {
+    fn turns_in_place(&self) -> bool {
+        self.spec.by == By::Velocity
+    }
+
+    fn speed_asked_mps(&self) -> Option<f64> {
+        Some(self.spec.speed_mps)
+    }
+
     fn state(&self) -> &'static [Quantity] {
         const {
             &[

@@ -29,7 +29,7 @@ spec! {
         tolerance_m: f64 = 0.2, in 0.000001..=100000;
         /// Largest turn rate.
         turn_max_radps: f64 = 1.5, in 0.0..=100.0;
-        /// Which setpoint is commanded.
+        /// Which setpoint is commanded; cars and other steered vehicles need `pursuit`.
         by: By = By::Velocity;
         /// By pursuit: how far ahead on the way the point is that is steered for.
         lookahead_m: f64 = 1.0, in 0.001..=100000;
@@ -77,6 +77,14 @@ const NEXT: usize = 1;
 const TOLD: usize = 2;
 
 impl Driver for Waypoints {
+    fn turns_in_place(&self) -> bool {
+        self.spec.by == By::Velocity
+    }
+
+    fn speed_asked_mps(&self) -> Option<f64> {
+        Some(self.spec.speed_mps)
+    }
+
     fn state(&self) -> &[Quantity] {
         &self.reals
     }

@@ -181,6 +181,10 @@ impl Ackermann {
 }
 
 impl Motion for Ackermann {
+    fn turns_in_place(&self) -> bool {
+        false
+    }
+
     fn inputs(&self) -> &'static [Quantity] {
         INPUTS
     }

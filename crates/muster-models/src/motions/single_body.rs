@@ -263,6 +263,10 @@ fn link_of(
 }
 
 impl Motion for SingleBody {
+    fn turns_in_place(&self) -> bool {
+        !self.spec.wheels.iter().any(|wheel| wheel.steered)
+    }
+
     fn inputs(&self) -> &[Quantity] {
         &self.inputs
     }

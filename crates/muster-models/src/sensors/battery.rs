@@ -128,7 +128,8 @@ mod tests {
     use super::*;
     use glam::DVec3;
     use muster_core::component::Pose;
-    use muster_core::zone::{Zone, ZoneShape};
+    use muster_core::shape::{Shape, Solid};
+    use muster_core::zone::Zone;
 
     fn run(battery: &Battery, bench: &mut Bench, samples: usize) {
         (0..samples).for_each(|_| bench.measure(battery));
@@ -180,7 +181,7 @@ mod tests {
         let mut bench = Bench::new(&battery, 1.0);
         let zone = |purpose: &str, x_m: f64| Zone {
             name: String::new(),
-            shape: ZoneShape::Sphere { radius_m: 1.0 },
+            solid: Solid::new(Shape::Sphere { radius_m: 1.0 }).expect("a ball"),
             pose: Pose { position_m: DVec3::new(x_m, 0.0, 0.0), ..Pose::IDENTITY },
             purposes: vec!["rest".to_owned(), purpose.to_owned()],
         };

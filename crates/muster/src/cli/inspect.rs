@@ -6,7 +6,7 @@ use muster::Simulation;
 use muster_core::component::{Pose, Sense};
 use muster_core::lanes::Quantity;
 use muster_core::model::{Bank, SensorSlot};
-use muster_core::property::{Shown, Slot};
+use muster_core::property::{PropertyError, Shown, Slot};
 use muster_core::state::Robot;
 use muster_core::tree::{Node, Tree};
 use serde_json::{Value, json};
@@ -183,8 +183,26 @@ fn value(sim: &Simulation, path: &str, as_json: bool) -> u8 {
         Ok(values) => say!("{}", values.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")),
         Err(error) => {
             eprintln!("error: {error}");
+            if let PropertyError::Unknown { nearest: None, .. } = error {
+                eprintln!("{}", candidates(sim, path));
+            }
             return FAILED;
         }
     }
     OK
+}
+
+/// What there is instead of a path that is near to nothing.
+fn candidates(sim: &Simulation, path: &str) -> String {
+    const SHOWN: usize = 20;
+    let robot = path.split('.').next().unwrap_or_default();
+    let (what, names): (String, Vec<String>) = match sim.world().properties_of(robot) {
+        Ok(all) => (format!("properties of {robot}"), all.into_iter().map(|shown| shown.path).collect()),
+        Err(_) => ("robots".to_owned(), sim.world().robots().map(|robot| robot.name.clone()).collect()),
+    };
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    match names.as_slice() {
+        [] => "there are no robots".to_owned(),
+        names => format!("{what}: {}{more}", names[..names.len().min(SHOWN)].join(", ")),
+    }
 }

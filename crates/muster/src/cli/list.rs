@@ -112,6 +112,7 @@ fn service_json(service: &Service) -> Value {
     let parameter = |parameter: &Parameter| {
         let (form, default) = match parameter.form {
             Form::Word => ("word", Value::Null),
+            Form::Robot => ("robot", Value::Null),
             Form::Number => ("number", Value::Null),
             Form::NumberOr(value) => ("number", json!(value)),
             Form::NumberOrKept => ("number", json!("kept")),

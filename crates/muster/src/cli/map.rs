@@ -10,9 +10,9 @@ use glam::{DVec2, DVec3};
 use muster::{LoadError, Simulation, library};
 use muster_core::contact::Obstacle;
 use muster_core::math;
-use muster_core::node::Node;
+use muster_core::node::{Node, nearest};
 use muster_core::shape::Shape;
-use muster_core::zone::{Zone, ZoneShape};
+use muster_core::zone::Zone;
 use muster_scenario::files::Files;
 use outline::{Form, Outline};
 use sheet::{Sheet, round_up};
@@ -26,6 +26,10 @@ const ROBOTS: [&str; 8] = ["#d1495b", "#1f77b4", "#6a4c93", "#e08e0b", "#0b8f6a"
 
 /// Draws what was asked for and returns the exit code.
 pub(crate) fn map(arguments: &MapArguments) -> u8 {
+    if let Some(error) = missing(&arguments.what) {
+        eprintln!("{error}");
+        return INVALID;
+    }
     let (mut sim, about) = match load(arguments) {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -48,6 +52,20 @@ pub(crate) fn map(arguments: &MapArguments) -> u8 {
     let obstacles = world.model().environment.obstacles.len();
     say!("{}: {obstacles} obstacles, {} robots", arguments.output.display(), world.robots().count());
     OK
+}
+
+/// What is said of a name that is neither a file nor a world of the library.
+fn missing(name: &str) -> Option<String> {
+    let worlds: Vec<&str> = library::names("worlds").collect();
+    if name.ends_with(".yaml") || std::path::Path::new(name).exists() || worlds.contains(&name) {
+        return None;
+    }
+    let near = nearest(name, worlds.iter().copied());
+    let hint = near.map_or_else(String::new, |near| format!(" (did you mean {near:?}?)"));
+    Some(format!(
+        "error: found no file {name:?}, expected a scenario, or one of the worlds {}{hint}",
+        worlds.join(", ")
+    ))
 }
 
 /// A scenario, or a world without robots, and what it says about itself.
@@ -118,7 +136,7 @@ impl<'a> Picture<'a> {
         Self {
             sim,
             solids,
-            zones: environment.zones.iter().map(|zone| (zone, zone_form(zone))).collect(),
+            zones: environment.zones.iter().filter_map(|zone| Some((zone, zone_form(zone)?))).collect(),
             trails,
             floor_m,
         }
@@ -450,20 +468,8 @@ fn zone_style(zone: &Zone) -> &'static str {
     }
 }
 
-fn zone_form(zone: &Zone) -> Form {
-    match zone.shape {
-        ZoneShape::Sphere { radius_m } | ZoneShape::Cylinder { radius_m, .. } => {
-            Form::Round(zone.pose.position_m.truncate(), radius_m)
-        }
-        ZoneShape::Box { half_m } => {
-            let corners = [[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]];
-            let corner = |[x, y]: [f64; 2]| {
-                let turned = math::rotate(zone.pose.orientation, half_m * DVec3::new(x, y, 0.0));
-                (zone.pose.position_m + turned).truncate()
-            };
-            Form::Polygon(corners.map(corner).to_vec())
-        }
-    }
+fn zone_form(zone: &Zone) -> Option<Form> {
+    Outline::new(&zone.solid, &zone.pose).map(|outline| outline.form)
 }
 
 fn mixed(from: [f64; 3], to: [f64; 3], share: f64) -> [f64; 3] {

@@ -33,6 +33,8 @@ pub struct Picture {
     pub depth: Vec<f32>,
     /// What is seen.
     pub things: Vec<Thing>,
+    /// Which of its triangles, of meshes and terrain; there with the things.
+    pub triangles: Vec<u32>,
     /// Red, green and blue.
     pub colour: Vec<[u8; 3]>,
 }
@@ -56,6 +58,9 @@ pub trait Renderer: Send + Sync {
         true
     }
 
+    /// What its pictures can have beside depth. What else is asked for stays empty.
+    fn offers(&self) -> Wanted;
+
     /// Takes a picture and shows it. It belongs to the engine, which keeps room for the next one.
     fn take(&self, world: &Snapshot, view: &View, wanted: Wanted, show: &mut dyn FnMut(&Picture));
 }
@@ -71,6 +76,10 @@ impl Renderer for Null {
 
     fn draws(&self) -> bool {
         false
+    }
+
+    fn offers(&self) -> Wanted {
+        Wanted::default()
     }
 
     fn take(&self, _: &Snapshot, _: &View, _: Wanted, _: &mut dyn FnMut(&Picture)) {}

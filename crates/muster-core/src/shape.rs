@@ -66,6 +66,29 @@ pub struct Heights {
     pub heights_m: Vec<f64>,
 }
 
+impl Heights {
+    /// How many triangles there are: two for each cell, cell by cell along x, rows along y.
+    pub fn triangles(&self) -> u32 {
+        let rows = self.heights_m.len() / self.columns.max(1);
+        2 * (self.columns.max(1) as u32 - 1) * (rows.max(1) as u32 - 1)
+    }
+
+    /// The corners of a triangle, which turn left as seen from above, m. The diagonal of a cell leads from its lowest x
+    /// and y to its highest; of its two triangles the one at the higher y comes first.
+    pub fn triangle_m(&self, number: u32) -> [DVec3; 3] {
+        let rows = self.heights_m.len() / self.columns;
+        let (cell, second) = (number as usize / 2, number % 2 == 1);
+        let (row, column) = (cell / (self.columns - 1), cell % (self.columns - 1));
+        let point = |column: usize, row: usize| {
+            let x = (column as f64 / (self.columns - 1) as f64 - 0.5) * self.size_m[0];
+            let y = (row as f64 / (rows - 1) as f64 - 0.5) * self.size_m[1];
+            DVec3::new(x, y, self.heights_m[row * self.columns + column])
+        };
+        let (low, high) = (point(column, row), point(column + 1, row + 1));
+        if second { [low, point(column + 1, row), high] } else { [low, high, point(column, row + 1)] }
+    }
+}
+
 /// Triangles whose outside is where their corners turn left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mesh {
@@ -210,6 +233,42 @@ impl Solid {
         let ray = Ray::new(from_m, direction);
         let hit = self.form.cast_ray_and_get_normal(&self.form_pose(pose), &ray, range_m, true)?;
         Some(RayHit { distance_m: hit.time_of_impact, normal: hit.normal })
+    }
+
+    /// The outward normal where a point on the surface is, in the frame of the solid; of meshes and terrain, that of a
+    /// triangle. The point may be a little off the surface.
+    pub fn normal_at(&self, point_m: DVec3, triangle: u32) -> DVec3 {
+        let flat = |[a, b, c]: [DVec3; 3]| (b - a).cross(c - a).normalize_or(DVec3::Z);
+        let radial = DVec3::new(point_m.x, point_m.y, 0.0);
+        let end = if point_m.z < 0.0 { DVec3::NEG_Z } else { DVec3::Z };
+        match &self.shape {
+            Shape::Sphere { .. } => point_m.normalize_or(DVec3::Z),
+            Shape::Box { half_m } => {
+                let beyond = point_m.abs() - half_m;
+                let axis = DVec3::AXES[beyond.max_position()];
+                if point_m.dot(axis) < 0.0 { -axis } else { axis }
+            }
+            Shape::Cylinder { radius_m, half_height_m } => {
+                let is_end = point_m.z.abs() - half_height_m > radial.length() - radius_m;
+                if is_end { end } else { radial.normalize_or(end) }
+            }
+            Shape::Capsule { half_height_m, .. } => {
+                let along = point_m.z.clamp(-half_height_m, *half_height_m);
+                (point_m - DVec3::Z * along).normalize_or(end)
+            }
+            Shape::Cone { radius_m, half_height_m } => {
+                let out = radial.normalize_or(DVec3::X);
+                let side = (out * (2.0 * half_height_m) + DVec3::Z * *radius_m).normalize_or(DVec3::Z);
+                let beyond = (point_m - DVec3::Z * *half_height_m).dot(side);
+                if -point_m.z - half_height_m > beyond { DVec3::NEG_Z } else { side }
+            }
+            Shape::Plane => DVec3::Z,
+            Shape::Heightfield(heights) if triangle < heights.triangles() => flat(heights.triangle_m(triangle)),
+            Shape::Heightfield(_) => DVec3::Z,
+            Shape::Mesh(mesh) => mesh.triangles.get(triangle as usize).map_or(DVec3::Z, |corners| {
+                flat(corners.map(|corner| mesh.vertices_m[corner as usize]))
+            }),
+        }
     }
 
     /// What it weighs; `None` for planes, terrain and meshes that are not closed.

@@ -1,0 +1,216 @@
+//! Triangles to pixels.
+//!
+//! A pixel belongs to a triangle if the line through its middle does, by the signs of three edge functions (M. Olano and
+//! T. Greer, *Triangle scan conversion using 2D homogeneous coordinates*, 1997). They are made of corners before division
+//! by their depth, so triangles that reach behind the camera need no clipping, and each is the exact negative of that of
+//! the neighbour at the same edge: (p + q) × (q − p) in IEEE arithmetic changes nothing but its sign when p and q are
+//! exchanged. So neighbours leave no gaps, and a middle exactly on an edge belongs to one of them. Depth is kept as its
+//! reciprocal, which is linear in the picture.
+//!
+//! Pixels lie in tiles of 8 by 8 that know their furthest depth, so what is hidden is passed over by the tile.
+
+use crate::form::LANES;
+use crate::frustum::Slope;
+
+/// Pixels along the edge of a tile.
+pub(crate) const TILE: usize = LANES;
+/// Pixels of a tile, row by row.
+type Tile<T> = [[T; TILE]; TILE];
+
+/// Nothing was drawn here.
+pub(crate) const NOTHING: u32 = u32::MAX;
+
+/// A triangle in pixels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Triangle {
+    /// `at + column i + row j` of each edge is not negative inside.
+    pub(crate) edges: [Slope; 3],
+    /// What an edge function must at least be: a middle exactly on an edge belongs to one side of it.
+    pub(crate) least: [f32; 3],
+    /// The reciprocal of the depth, 1/m.
+    pub(crate) depth: Slope,
+    /// Of its nearest point, 1/m.
+    pub(crate) nearest: f32,
+    /// First and last pixel that may be inside.
+    pub(crate) columns: [usize; 2],
+    pub(crate) rows: [usize; 2],
+}
+
+/// A corner before division: depth, and column and row times depth.
+pub(crate) type Corner = [f32; 3];
+
+/// The edge functions of three corners, positive inside; `turned` if the corners turn right as seen.
+#[inline(always)]
+pub(crate) fn edges(corners: &[Corner; 3], turned: bool) -> ([Slope; 3], [f32; 3]) {
+    let sign = if turned { -1.0 } else { 1.0 };
+    let mut slopes = [Slope { at: 0.0, column: 0.0, row: 0.0 }; 3];
+    let mut least = [0.0; 3];
+    for edge in 0..3 {
+        let (p, q) = (&corners[edge], &corners[(edge + 1) % 3]);
+        let sum = [p[0] + q[0], p[1] + q[1], p[2] + q[2]];
+        let along = [(q[0] - p[0]) * sign, (q[1] - p[1]) * sign, (q[2] - p[2]) * sign];
+        let at = sum[1] * along[2] - sum[2] * along[1];
+        let column = sum[2] * along[0] - sum[0] * along[2];
+        let row = sum[0] * along[1] - sum[1] * along[0];
+        slopes[edge] = Slope { at, column, row };
+        let owns = column > 0.0 || (column == 0.0 && (row > 0.0 || (row == 0.0 && at > 0.0)));
+        least[edge] = if owns { 0.0 } else { f32::from_bits(1) };
+    }
+    (slopes, least)
+}
+
+impl Slope {
+    /// The greatest value over a rectangle of pixels, up to rounding.
+    #[inline(always)]
+    fn greatest(&self, columns: [f32; 2], rows: [f32; 2]) -> f32 {
+        let column = if self.column > 0.0 { columns[1] } else { columns[0] };
+        let row = if self.row > 0.0 { rows[1] } else { rows[0] };
+        (self.at + self.row * row) + self.column * column
+    }
+
+    /// By how much a value over a picture may be rounded.
+    #[inline(always)]
+    fn rounding(&self, size: [f32; 2]) -> f32 {
+        4e-7 * (self.at.abs() + self.column.abs() * size[0] + self.row.abs() * size[1])
+    }
+}
+
+/// What is drawn on.
+#[derive(Default)]
+pub(crate) struct Canvas {
+    columns: usize,
+    rows: usize,
+    /// Tiles in a row of tiles.
+    across: usize,
+    /// Reciprocal depths, 1/m.
+    depths: Vec<Tile<f32>>,
+    /// What was drawn last.
+    ids: Vec<Tile<u32>>,
+    /// The least reciprocal depth in each tile.
+    furthest: Vec<f32>,
+    /// Nothing nearer is drawn, 1/m.
+    limit: f32,
+}
+
+impl Canvas {
+    /// Wipes the canvas: nothing beyond the far plane will be drawn, nor before the near plane.
+    #[inline(always)]
+    pub(crate) fn wipe(&mut self, columns: usize, rows: usize, near_m: f64, far_m: f64, things: bool) {
+        let (across, down) = (columns.div_ceil(TILE), rows.div_ceil(TILE));
+        (self.columns, self.rows, self.across) = (columns, rows, across);
+        self.limit = (1.0 / near_m) as f32;
+        let far = (1.0 / far_m) as f32;
+        self.depths.clear();
+        self.depths.resize(across * down, [[far; TILE]; TILE]);
+        self.furthest.clear();
+        self.furthest.resize(across * down, far);
+        if things {
+            self.ids.clear();
+            self.ids.resize(across * down, [[NOTHING; TILE]; TILE]);
+        }
+        // pixels beyond the edges of the picture are infinitely near, so nothing is drawn there
+        for row in (0..down).filter(|_| columns % TILE != 0) {
+            for line in &mut self.depths[row * across + across - 1] {
+                line[columns % TILE..].fill(f32::INFINITY);
+            }
+        }
+        for tile in self.depths.iter_mut().skip((down - 1) * across).filter(|_| rows % TILE != 0) {
+            tile[rows % TILE..].fill([f32::INFINITY; TILE]);
+        }
+    }
+
+    /// True if nothing this near could be seen anywhere in a rectangle of pixels.
+    #[inline(always)]
+    pub(crate) fn hides(&self, columns: [usize; 2], rows: [usize; 2], nearest: f32) -> bool {
+        for row in rows[0] / TILE..=rows[1] / TILE {
+            let tiles = &self.furthest[row * self.across..][columns[0] / TILE..=columns[1] / TILE];
+            if tiles.iter().any(|&furthest| furthest < nearest) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Draws a triangle.
+    #[inline(always)]
+    pub(crate) fn draw<const THINGS: bool>(&mut self, triangle: &Triangle, id: u32) {
+        let size = [self.columns as f32, self.rows as f32];
+        let slack = triangle.edges.map(|edge| edge.rounding(size));
+        let nearest = triangle.nearest.min(self.limit);
+        let depth_slack = triangle.depth.rounding(size);
+        for down in triangle.rows[0] / TILE..=triangle.rows[1] / TILE {
+            let rows = [triangle.rows[0].max(down * TILE), triangle.rows[1].min(down * TILE + TILE - 1)];
+            let y = [rows[0] as f32, rows[1] as f32];
+            for across in triangle.columns[0] / TILE..=triangle.columns[1] / TILE {
+                let x = [(across * TILE) as f32, (across * TILE + TILE - 1) as f32];
+                let outside = triangle.edges[0].greatest(x, y) < -slack[0]
+                    || triangle.edges[1].greatest(x, y) < -slack[1]
+                    || triangle.edges[2].greatest(x, y) < -slack[2];
+                let tile = down * self.across + across;
+                let here = (triangle.depth.greatest(x, y) + depth_slack).min(nearest);
+                if !outside && here > self.furthest[tile] {
+                    self.fill::<THINGS>(tile, triangle, x[0], [rows[0] % TILE, rows[1] % TILE], y[0], id);
+                }
+            }
+        }
+    }
+
+    /// Draws the part of a triangle within some rows of a tile.
+    #[inline(always)]
+    fn fill<const THINGS: bool>(&mut self, tile: usize, triangle: &Triangle, x: f32, rows: [usize; 2], y: f32, id: u32) {
+        let Triangle { edges: [a, b, c], least, depth, .. } = triangle;
+        let mut columns = [0.0; TILE];
+        for lane in 0..TILE {
+            columns[lane] = x + lane as f32;
+        }
+        let depths = &mut self.depths[tile];
+        let mut drawn = [0_u32; TILE];
+        let mut y = y;
+        for row in rows[0]..=rows[1] {
+            let (at_a, at_b, at_c) = (a.at + a.row * y, b.at + b.row * y, c.at + c.row * y);
+            let at_depth = depth.at + depth.row * y;
+            let mut passes = [false; TILE];
+            let line = &mut depths[row];
+            for lane in 0..TILE {
+                let x = columns[lane];
+                let inside = (at_a + a.column * x >= least[0])
+                    & (at_b + b.column * x >= least[1])
+                    & (at_c + c.column * x >= least[2]);
+                let here = at_depth + depth.column * x;
+                let pass = inside & (here > line[lane]) & (here <= self.limit);
+                line[lane] = if pass { here } else { line[lane] };
+                drawn[lane] |= u32::from(pass);
+                passes[lane] = pass;
+            }
+            if THINGS {
+                let line = &mut self.ids[tile][row];
+                for lane in 0..TILE {
+                    line[lane] = if passes[lane] { id } else { line[lane] };
+                }
+            }
+            y += 1.0;
+        }
+        if drawn != [0; TILE] {
+            let mut furthest = depths[0];
+            for line in &depths[1..] {
+                for lane in 0..TILE {
+                    furthest[lane] = if line[lane] < furthest[lane] { line[lane] } else { furthest[lane] };
+                }
+            }
+            self.furthest[tile] = furthest.iter().fold(f32::INFINITY, |a, &b| if b < a { b } else { a });
+        }
+    }
+
+    /// Calls `each` with where a line of pixels goes in a picture, how many of them there are, and what is in them.
+    #[inline(always)]
+    pub(crate) fn lines(&self, mut each: impl FnMut(usize, usize, &[f32; TILE], Option<&[u32; TILE]>)) {
+        for row in 0..self.rows {
+            for across in 0..self.across {
+                let tile = row / TILE * self.across + across;
+                let count = (self.columns - across * TILE).min(TILE);
+                let ids = self.ids.get(tile).map(|tile| &tile[row % TILE]);
+                each(row * self.columns + across * TILE, count, &self.depths[tile][row % TILE], ids);
+            }
+        }
+    }
+}

@@ -265,9 +265,10 @@ impl Solid {
             Shape::Plane => DVec3::Z,
             Shape::Heightfield(heights) if triangle < heights.triangles() => flat(heights.triangle_m(triangle)),
             Shape::Heightfield(_) => DVec3::Z,
-            Shape::Mesh(mesh) => mesh.triangles.get(triangle as usize).map_or(DVec3::Z, |corners| {
-                flat(corners.map(|corner| mesh.vertices_m[corner as usize]))
-            }),
+            Shape::Mesh(mesh) => mesh
+                .triangles
+                .get(triangle as usize)
+                .map_or(DVec3::Z, |corners| flat(corners.map(|corner| mesh.vertices_m[corner as usize]))),
         }
     }
 

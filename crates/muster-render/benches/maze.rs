@@ -1,5 +1,5 @@
 //! What a depth picture of a maze costs on one thread, for the views of a file of poses and patterns.
-//! Run with `cargo bench -p muster-render --bench maze -- FOLDER`, where the folder holds `maze.json` (poses as position and
+//! Run with `cargo bench -p muster-render --bench maze -- FOLDER [lo] [200x200] [avx2]`, where the folder holds `maze.json` (poses as position and
 //! yaw; patterns as columns and rows of a pinhole of 90 degrees from left to right) and meshes `maze_lo.obj`, `maze_hi.obj`
 //! of the same maze. A picture without pixels to speak of tells what finding the visible costs.
 
@@ -21,13 +21,15 @@ use std::time::Instant;
 
 const NEAR_M: f64 = 0.02;
 const FAR_M: f64 = 40.0;
-const ROUNDS: usize = 400;
+const ROUNDS: usize = 100;
 
 fn main() {
-    let Some(folder) = std::env::args().skip(1).find(|argument| !argument.starts_with('-')) else {
+    let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
+    let Some(folder) = arguments.next() else {
         println!("no folder with maze.json given: nothing measured");
         return;
     };
+    let only: Vec<String> = arguments.collect();
     let folder = Path::new(&folder);
     let text = std::fs::read_to_string(folder.join("maze.json")).expect("maze.json");
     let maze: Value = serde_json::from_str(&text).expect("JSON");
@@ -41,11 +43,15 @@ fn main() {
             let engine = Cpu::new(simd);
             for pattern in array(&maze["patterns"]) {
                 let (columns, rows) = (number(&pattern[0]) as usize, number(&pattern[1]) as usize);
+                let title = format!("{name:<7} {rows:>3}x{columns:<4} {simd}");
+                if !only.iter().all(|word| title.split_whitespace().any(|part| part == word)) {
+                    continue;
+                }
                 let views = views(&maze, columns, rows);
                 let [plain, things] = cost_ms(&engine, world, &views);
                 let mean_m = mean_m(&engine, world, &views);
                 println!(
-                    "{name:<7} {rows:>3}x{columns:<4} {simd} {plain:8.4} ms, with things {things:8.4} ms ({:+5.1} %), mean {mean_m:.4} m",
+                    "{title} {plain:8.4} ms, with things {things:8.4} ms ({:+5.1} %), mean {mean_m:.4} m",
                     (things / plain - 1.0) * 100.0
                 );
             }
@@ -72,25 +78,28 @@ fn views(maze: &Value, columns: usize, rows: usize) -> Vec<View> {
     poses.map(view).collect()
 }
 
-/// The medians of rounds over all views, without and with things, taken in turns.
+/// The mean over all views, each a low percentile of many pictures, as other processes disturb the rest; without and with
+/// things, taken in turns.
 fn cost_ms(engine: &Cpu, world: &Snapshot, views: &[View]) -> [f64; 2] {
-    let mut rounds_ms = [const { Vec::new() }; 2];
-    for _ in 0..ROUNDS {
-        for (things, rounds_ms) in rounds_ms.iter_mut().enumerate() {
-            let begin = Instant::now();
-            for view in views {
+    let mut sums_ms = [0.0; 2];
+    for view in views {
+        let mut takes_ms = [const { Vec::new() }; 2];
+        for _ in 0..ROUNDS {
+            for (things, takes_ms) in takes_ms.iter_mut().enumerate() {
+                let begin = Instant::now();
                 let wanted = Wanted { things: things == 1, colour: false };
                 engine.take(world, view, wanted, &mut |picture| {
                     std::hint::black_box(picture);
                 });
+                takes_ms.push(begin.elapsed().as_secs_f64() * 1e3);
             }
-            rounds_ms.push(begin.elapsed().as_secs_f64() * 1e3 / views.len() as f64);
+        }
+        for (sum_ms, mut takes_ms) in sums_ms.iter_mut().zip(takes_ms) {
+            takes_ms.sort_by(f64::total_cmp);
+            *sum_ms += takes_ms[ROUNDS / 5] / views.len() as f64;
         }
     }
-    rounds_ms.map(|mut rounds_ms: Vec<f64>| {
-        rounds_ms.sort_by(f64::total_cmp);
-        rounds_ms[ROUNDS / 2]
-    })
+    sums_ms
 }
 
 /// The mean length of all rays, to compare with other programs.
@@ -136,8 +145,7 @@ fn shapes(maze: &Value) -> Snapshot {
     let boxes = array(&maze["boxes"]).iter();
     solids.extend(boxes.map(|each| (Shape::Box { half_m: vector(&each["half"]) }, vector(&each["center"]))));
     let balls = array(&maze["spheres"]).iter();
-    solids
-        .extend(balls.map(|each| (Shape::Sphere { radius_m: number(&each["radius"]) }, vector(&each["center"]))));
+    solids.extend(balls.map(|each| (Shape::Sphere { radius_m: number(&each["radius"]) }, vector(&each["center"]))));
     solids.extend(array(&maze["cylinders"]).iter().map(|each| {
         let (radius_m, half_height_m) = (number(&each["radius"]), number(&each["half_height"]));
         (Shape::Cylinder { radius_m, half_height_m }, vector(&each["center"]))

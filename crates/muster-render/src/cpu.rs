@@ -3,7 +3,7 @@
 
 use crate::form::{Block, Form, LANES, Lane, blocks_of};
 use crate::frustum::{Frustum, MARGIN_PX, Placed, Slope};
-use crate::raster::{Canvas, Corner, NOTHING, TILE, Triangle, edges};
+use crate::raster::{Canvas, Corner, TILE, Triangle, edges};
 use crate::scene::{Library, ball, sees_ball};
 use glam::DVec3;
 use muster_core::component::Pose;
@@ -25,10 +25,19 @@ pub struct Cpu {
 
 /// A form in view.
 struct Placement {
-    thing: Thing,
+    /// The thing, as an index into the lines.
+    line: u32,
     form: Arc<Form>,
     level: usize,
     placed: Placed,
+}
+
+/// A triangle in a picture.
+#[derive(Clone, Copy)]
+struct Drawn {
+    /// The thing, as an index into the lines.
+    line: u32,
+    triangle: u32,
 }
 
 /// All that is needed for a picture, kept for the next one.
@@ -39,12 +48,16 @@ struct Bench {
     clusters: Vec<(u32, u32)>,
     /// Their order: how near, then which.
     order: Vec<u64>,
-    /// Planes that may be seen: what and where.
-    planes: Vec<(Thing, Slope)>,
-    /// What was drawn: thing and triangle by the number in the canvas.
-    drawn: Vec<(Thing, u32)>,
+    /// Planes that may be seen: the thing, as an index into the lines, and where.
+    planes: Vec<(u32, Slope)>,
+    /// What was drawn, by its number in the canvas; the first is nothing.
+    drawn: Vec<Drawn>,
+    /// A line of pixels of each thing that was placed; the first is nothing.
+    lines: Vec<[Thing; TILE]>,
     canvas: Canvas,
     picture: Picture,
+    /// Where things and triangles are while they are not asked for.
+    spare: (Vec<Thing>, Vec<u32>),
 }
 
 impl Cpu {
@@ -114,11 +127,7 @@ impl Renderer for Cpu {
                 },
             );
         } else {
-            bench.picture.depth.resize(view.columns * view.rows, 1.0);
-            if wanted.things {
-                bench.picture.things.resize(view.columns * view.rows, Thing::Nothing);
-                bench.picture.triangles.resize(view.columns * view.rows, 0);
-            }
+            bench.empty(view, wanted);
         }
         show(&bench.picture);
         // what is in view may be gone before the next picture
@@ -128,15 +137,38 @@ impl Renderer for Cpu {
 }
 
 impl Bench {
+    /// The picture of a view that shows nothing.
+    fn empty(&mut self, view: &View, wanted: Wanted) {
+        let pixels = view.columns * view.rows;
+        self.make_room(pixels, wanted.things);
+        self.picture.depth.fill(1.0);
+        self.picture.things.fill(Thing::Nothing);
+        self.picture.triangles.fill(0);
+    }
+
+    /// Gives the picture its size. What is in it stays, as every pixel is about to be written.
+    fn make_room(&mut self, pixels: usize, things: bool) {
+        let picture = &mut self.picture;
+        if picture.things.is_empty() == things {
+            std::mem::swap(&mut picture.things, &mut self.spare.0);
+            std::mem::swap(&mut picture.triangles, &mut self.spare.1);
+        }
+        picture.depth.resize(pixels, 1.0);
+        if things {
+            picture.things.resize(pixels, Thing::Nothing);
+            picture.triangles.resize(pixels, 0);
+        }
+    }
+
     fn clear(&mut self) {
         self.placements.clear();
         self.clusters.clear();
         self.order.clear();
         self.planes.clear();
         self.drawn.clear();
-        self.picture.depth.clear();
-        self.picture.things.clear();
-        self.picture.triangles.clear();
+        self.drawn.push(Drawn { line: 0, triangle: 0 });
+        self.lines.clear();
+        self.lines.push([Thing::Nothing; TILE]);
     }
 
     /// Finds what may be seen.
@@ -146,7 +178,8 @@ impl Bench {
             let pose = &obstacles[number as usize].pose;
             let normal = math::rotate(pose.orientation, DVec3::Z);
             if let Some(slope) = frustum.slope_in_world(normal, pose.position_m) {
-                self.planes.push((Thing::Obstacle(number), slope));
+                self.planes.push((self.lines.len() as u32, slope));
+                self.lines.push([Thing::Obstacle(number); TILE]);
             }
         }
         if let Some(scene) = library.scene(&world.environment) {
@@ -154,7 +187,12 @@ impl Bench {
                 #[inline(always)]
                 || {
                     scene.seen(frustum, |number| {
-                        self.add(frustum, Thing::Obstacle(number as u32), &scene.forms[number], &obstacles[number].pose);
+                        self.add(
+                            frustum,
+                            Thing::Obstacle(number as u32),
+                            &scene.forms[number],
+                            &obstacles[number].pose,
+                        );
                     });
                 },
             );
@@ -198,7 +236,9 @@ impl Bench {
             }
         }
         if any {
-            self.placements.push(Placement { thing, form: Arc::clone(form), level: number, placed });
+            let line = self.lines.len() as u32;
+            self.lines.push([thing; TILE]);
+            self.placements.push(Placement { line, form: Arc::clone(form), level: number, placed });
         }
     }
 
@@ -214,7 +254,7 @@ impl Bench {
             let nearest_m = f32::from_bits((key >> 32) as u32);
             draw_cluster::<THINGS>(canvas, drawn, frustum, placement, cluster as usize, nearest_m);
         }
-        for &(thing, depth) in &self.planes {
+        for &(line, depth) in &self.planes {
             let everywhere = Slope { at: 1.0, column: 0.0, row: 0.0 };
             let triangle = Triangle {
                 edges: [everywhere; 3],
@@ -225,17 +265,51 @@ impl Bench {
                 rows: [0, frustum.rows - 1],
             };
             canvas.draw::<THINGS>(&triangle, drawn.len() as u32);
-            drawn.push((thing, 0));
+            drawn.push(Drawn { line, triangle: 0 });
         }
-        develop::<THINGS>(canvas, drawn, frustum, &mut self.picture);
+        self.make_room(frustum.columns * frustum.rows, THINGS);
+        self.develop::<THINGS>(frustum);
     }
+
+    /// Makes the picture of what was drawn.
+    #[inline(always)]
+    fn develop<const THINGS: bool>(&mut self, frustum: &Frustum) {
+        let Self { canvas, drawn, lines, picture, .. } = self;
+        canvas.write_depths(frustum.near_m, frustum.far_m, &mut picture.depth);
+        if THINGS {
+            canvas.write_ids((&mut picture.things, &mut picture.triangles), |things, triangles, ids| {
+                // most often one triangle is seen in all pixels of a line
+                if alike(ids) {
+                    let found = drawn[ids[0] as usize];
+                    *things = lines[found.line as usize];
+                    *triangles = [found.triangle; TILE];
+                } else {
+                    for lane in 0..TILE {
+                        let found = drawn[ids[lane] as usize];
+                        things[lane] = lines[found.line as usize][0];
+                        triangles[lane] = found.triangle;
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// True if the same was drawn everywhere in a line of pixels.
+#[inline(always)]
+fn alike(ids: &[u32; TILE]) -> bool {
+    let mut differ = 0;
+    for lane in 1..TILE {
+        differ |= ids[lane] ^ ids[0];
+    }
+    differ == 0
 }
 
 /// Draws the triangles of a cluster, unless they are hidden.
 #[inline(always)]
 fn draw_cluster<const THINGS: bool>(
     canvas: &mut Canvas,
-    drawn: &mut Vec<(Thing, u32)>,
+    drawn: &mut Vec<Drawn>,
     frustum: &Frustum,
     placement: &Placement,
     cluster: usize,
@@ -264,7 +338,7 @@ fn draw_cluster<const THINGS: bool>(
             }
             canvas.draw::<THINGS>(&triangle, drawn.len() as u32);
             if THINGS {
-                drawn.push((placement.thing, face.number));
+                drawn.push(Drawn { line: placement.line, triangle: face.number });
             }
         }
     }
@@ -427,49 +501,4 @@ fn clipped(frustum: &Frustum, corners: &[Corner; 3]) -> Option<[[usize; 2]; 2]> 
         pixels[axis] = [first as usize, last as usize];
     }
     Some(pixels)
-}
-
-/// Makes the picture of what was drawn.
-#[inline(always)]
-fn develop<const THINGS: bool>(canvas: &Canvas, drawn: &[(Thing, u32)], frustum: &Frustum, picture: &mut Picture) {
-    let (near, far) = (frustum.near_m, frustum.far_m);
-    let pixels = frustum.columns * frustum.rows;
-    let (at, slope) = (far / (far - near), far * near / (far - near));
-    let nothing = (1.0 / far) as f32;
-    picture.depth.resize(pixels, 1.0);
-    if THINGS {
-        picture.things.resize(pixels, Thing::Nothing);
-        picture.triangles.resize(pixels, 0);
-    }
-    canvas.lines(
-        #[inline(always)]
-        |first, count, depths, ids| {
-            let mut line = [1.0; TILE];
-            for lane in 0..TILE {
-                let depth = (at - slope * f64::from(depths[lane])) as f32;
-                let depth = if depth > 0.0 { depth } else { 0.0 };
-                line[lane] = if depths[lane] > nothing { depth } else { 1.0 };
-            }
-            picture.depth[first..first + count].copy_from_slice(&line[..count]);
-            if let (true, Some(ids)) = (THINGS, ids) {
-                let (things, triangles) = (&mut picture.things[first..], &mut picture.triangles[first..]);
-                decode(drawn, &ids[..count], &mut things[..count], &mut triangles[..count]);
-            }
-        },
-    );
-}
-
-/// Looks up what was drawn in a line of pixels, most often one triangle in all of them.
-#[inline(always)]
-fn decode(drawn: &[(Thing, u32)], ids: &[u32], things: &mut [Thing], triangles: &mut [u32]) {
-    let find = |id: u32| if id == NOTHING { (Thing::Nothing, 0) } else { drawn[id as usize] };
-    if ids.iter().all(|&id| id == ids[0]) {
-        let (thing, triangle) = find(ids[0]);
-        things.fill(thing);
-        triangles.fill(triangle);
-    } else {
-        for ((thing, triangle), &id) in things.iter_mut().zip(triangles).zip(ids) {
-            (*thing, *triangle) = find(id);
-        }
-    }
 }

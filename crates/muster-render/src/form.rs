@@ -120,9 +120,8 @@ fn sort(triangles: &mut [(u32, [DVec3; 3])], whole: usize) {
     let spread = middles().fold(DVec3::NEG_INFINITY, DVec3::max) - middles().fold(DVec3::INFINITY, DVec3::min);
     let axis = spread.max_position();
     let half = (triangles.len() / 2).next_multiple_of(whole);
-    triangles.select_nth_unstable_by(half, |a, b| {
-        middle(&a.1)[axis].total_cmp(&middle(&b.1)[axis]).then(a.0.cmp(&b.0))
-    });
+    triangles
+        .select_nth_unstable_by(half, |a, b| middle(&a.1)[axis].total_cmp(&middle(&b.1)[axis]).then(a.0.cmp(&b.0)));
     let (low, high) = triangles.split_at_mut(half);
     sort(low, whole);
     sort(high, whole);
@@ -206,7 +205,9 @@ mod tests {
     fn clusters_are_small() {
         let form = Form::new(&terrain());
         let level = &form.levels[0];
-        let half = |cluster: usize| DVec3::from([0, 1, 2].map(|axis| f64::from(level.bounds[cluster / LANES].half[axis][cluster % LANES])));
+        let half = |cluster: usize| {
+            DVec3::from([0, 1, 2].map(|axis| f64::from(level.bounds[cluster / LANES].half[axis][cluster % LANES])))
+        };
         let areas_m2 = (0..level.clusters).map(|cluster| 4.0 * half(cluster).x * half(cluster).y);
         // 64 triangles of half a square metre each; boxes overlap a little at their seams
         let mean_m2 = areas_m2.sum::<f64>() / level.clusters as f64;

@@ -171,8 +171,8 @@ impl Placed {
         let [x, y, z, at] = self.pixels[0];
         for lane in 0..LANES {
             let middle = x * bounds.middle[0][lane] + y * bounds.middle[1][lane] + z * bounds.middle[2][lane] + at;
-            nearest[lane] =
-                middle - (x.abs() * bounds.half[0][lane] + y.abs() * bounds.half[1][lane] + z.abs() * bounds.half[2][lane]);
+            nearest[lane] = middle
+                - (x.abs() * bounds.half[0][lane] + y.abs() * bounds.half[1][lane] + z.abs() * bounds.half[2][lane]);
         }
         (seen, nearest)
     }

@@ -18,7 +18,7 @@ pub(crate) const TILE: usize = LANES;
 type Tile<T> = [[T; TILE]; TILE];
 
 /// Nothing was drawn here.
-pub(crate) const NOTHING: u32 = u32::MAX;
+pub(crate) const NOTHING: u32 = 0;
 
 /// A triangle in pixels.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,29 @@ impl Slope {
     fn rounding(&self, size: [f32; 2]) -> f32 {
         4e-7 * (self.at.abs() + self.column.abs() * size[0] + self.row.abs() * size[1])
     }
+}
+
+/// All bits, or none.
+#[inline(always)]
+fn mask(all: bool) -> u32 {
+    0_u32.wrapping_sub(u32::from(all))
+}
+
+/// The least number in a tile.
+#[inline(always)]
+fn least_of(tile: &Tile<f32>) -> f32 {
+    let mut least = tile[0];
+    for line in tile {
+        for lane in 0..TILE {
+            least[lane] = if line[lane] < least[lane] { line[lane] } else { least[lane] };
+        }
+    }
+    for half in [4, 2, 1] {
+        for lane in 0..half {
+            least[lane] = if least[lane + half] < least[lane] { least[lane + half] } else { least[lane] };
+        }
+    }
+    least[0]
 }
 
 /// What is drawn on.
@@ -131,12 +154,12 @@ impl Canvas {
         true
     }
 
-    /// Draws a triangle.
+    /// Draws a triangle. Numbers are above 0 and ascend from triangle to triangle.
     #[inline(always)]
     pub(crate) fn draw<const THINGS: bool>(&mut self, triangle: &Triangle, id: u32) {
         let size = [self.columns as f32, self.rows as f32];
         let slack = triangle.edges.map(|edge| edge.rounding(size));
-        let nearest = triangle.nearest.min(self.limit);
+        let nearest = if triangle.nearest < self.limit { triangle.nearest } else { self.limit };
         let depth_slack = triangle.depth.rounding(size);
         for down in triangle.rows[0] / TILE..=triangle.rows[1] / TILE {
             let rows = [triangle.rows[0].max(down * TILE), triangle.rows[1].min(down * TILE + TILE - 1)];
@@ -147,8 +170,9 @@ impl Canvas {
                     || triangle.edges[1].greatest(x, y) < -slack[1]
                     || triangle.edges[2].greatest(x, y) < -slack[2];
                 let tile = down * self.across + across;
-                let here = (triangle.depth.greatest(x, y) + depth_slack).min(nearest);
-                if !outside && here > self.furthest[tile] {
+                let here = triangle.depth.greatest(x, y) + depth_slack;
+                let hidden = here <= self.furthest[tile] || nearest <= self.furthest[tile];
+                if !outside && !hidden {
                     self.fill::<THINGS>(tile, triangle, x[0], [rows[0] % TILE, rows[1] % TILE], y[0], id);
                 }
             }
@@ -157,59 +181,96 @@ impl Canvas {
 
     /// Draws the part of a triangle within some rows of a tile.
     #[inline(always)]
-    fn fill<const THINGS: bool>(&mut self, tile: usize, triangle: &Triangle, x: f32, rows: [usize; 2], y: f32, id: u32) {
+    fn fill<const THINGS: bool>(
+        &mut self,
+        tile: usize,
+        triangle: &Triangle,
+        x: f32,
+        rows: [usize; 2],
+        y: f32,
+        id: u32,
+    ) {
         let Triangle { edges: [a, b, c], least, depth, .. } = triangle;
         let mut columns = [0.0; TILE];
         for lane in 0..TILE {
             columns[lane] = x + lane as f32;
         }
+        let limit = self.limit;
         let depths = &mut self.depths[tile];
         let mut drawn = [0_u32; TILE];
         let mut y = y;
         for row in rows[0]..=rows[1] {
             let (at_a, at_b, at_c) = (a.at + a.row * y, b.at + b.row * y, c.at + c.row * y);
             let at_depth = depth.at + depth.row * y;
-            let mut passes = [false; TILE];
-            let line = &mut depths[row];
+            // What was drawn later has a higher number, as what is nearer has a greater reciprocal depth: both are kept by
+            // taking the greater, which is faster than writing here and there.
+            let (old, mut candidates) = (depths[row], [0_u32; TILE]);
             for lane in 0..TILE {
                 let x = columns[lane];
                 let inside = (at_a + a.column * x >= least[0])
                     & (at_b + b.column * x >= least[1])
                     & (at_c + c.column * x >= least[2]);
                 let here = at_depth + depth.column * x;
-                let pass = inside & (here > line[lane]) & (here <= self.limit);
-                line[lane] = if pass { here } else { line[lane] };
-                drawn[lane] |= u32::from(pass);
-                passes[lane] = pass;
+                let candidate = f32::from_bits(here.to_bits() & mask(inside & (here <= limit)));
+                let nearer = candidate > old[lane];
+                depths[row][lane] = if nearer { candidate } else { old[lane] };
+                candidates[lane] = id & mask(nearer);
+                drawn[lane] |= candidates[lane];
             }
             if THINGS {
-                let line = &mut self.ids[tile][row];
+                let old = self.ids[tile][row];
                 for lane in 0..TILE {
-                    line[lane] = if passes[lane] { id } else { line[lane] };
+                    self.ids[tile][row][lane] = if candidates[lane] > old[lane] { candidates[lane] } else { old[lane] };
                 }
             }
             y += 1.0;
         }
         if drawn != [0; TILE] {
-            let mut furthest = depths[0];
-            for line in &depths[1..] {
-                for lane in 0..TILE {
-                    furthest[lane] = if line[lane] < furthest[lane] { line[lane] } else { furthest[lane] };
-                }
-            }
-            self.furthest[tile] = furthest.iter().fold(f32::INFINITY, |a, &b| if b < a { b } else { a });
+            self.furthest[tile] = least_of(depths);
         }
     }
 
-    /// Calls `each` with where a line of pixels goes in a picture, how many of them there are, and what is in them.
+    /// Writes depths as depth buffers have them: 1 − f n (1/z − 1/f) / (f − n) for depth z, near plane n and far plane f.
     #[inline(always)]
-    pub(crate) fn lines(&self, mut each: impl FnMut(usize, usize, &[f32; TILE], Option<&[u32; TILE]>)) {
-        for row in 0..self.rows {
-            for across in 0..self.across {
-                let tile = row / TILE * self.across + across;
-                let count = (self.columns - across * TILE).min(TILE);
-                let ids = self.ids.get(tile).map(|tile| &tile[row % TILE]);
-                each(row * self.columns + across * TILE, count, &self.depths[tile][row % TILE], ids);
+    pub(crate) fn write_depths(&self, near_m: f64, far_m: f64, to: &mut [f32]) {
+        let (nothing, factor) = ((1.0 / far_m) as f32, (far_m * near_m / (far_m - near_m)) as f32);
+        let convert = |depth: f32| {
+            let depth = 1.0 - (depth - nothing) * factor;
+            if depth > 0.0 { depth } else { 0.0 }
+        };
+        for (row, to) in to.chunks_exact_mut(self.columns).enumerate() {
+            let tiles = &self.depths[row / TILE * self.across..][..self.across];
+            let (whole, rest) = to.as_chunks_mut::<TILE>();
+            for (to, tile) in whole.iter_mut().zip(tiles) {
+                for lane in 0..TILE {
+                    to[lane] = convert(tile[row % TILE][lane]);
+                }
+            }
+            for (to, &depth) in rest.iter_mut().zip(tiles.last().map_or(&[] as &[f32], |tile| &tile[row % TILE])) {
+                *to = convert(depth);
+            }
+        }
+    }
+
+    /// Calls `write` with every line of pixels of two pictures and what was drawn there.
+    #[inline(always)]
+    pub(crate) fn write_ids<A: Copy + Default, B: Copy + Default>(
+        &self,
+        (first, second): (&mut [A], &mut [B]),
+        mut write: impl FnMut(&mut [A; TILE], &mut [B; TILE], &[u32; TILE]),
+    ) {
+        let rows = first.chunks_exact_mut(self.columns).zip(second.chunks_exact_mut(self.columns));
+        for (row, (first, second)) in rows.enumerate() {
+            let tiles = &self.ids[row / TILE * self.across..][..self.across];
+            let ((first, first_rest), (second, second_rest)) = (first.as_chunks_mut(), second.as_chunks_mut());
+            for ((first, second), tile) in first.iter_mut().zip(second).zip(tiles) {
+                write(first, second, &tile[row % TILE]);
+            }
+            if let (false, Some(tile)) = (first_rest.is_empty(), tiles.last()) {
+                let (mut a, mut b) = ([A::default(); TILE], [B::default(); TILE]);
+                write(&mut a, &mut b, &tile[row % TILE]);
+                first_rest.copy_from_slice(&a[..first_rest.len()]);
+                second_rest.copy_from_slice(&b[..second_rest.len()]);
             }
         }
     }

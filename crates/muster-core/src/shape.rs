@@ -344,3 +344,47 @@ fn radii(shape: &Shape) -> (f64, f64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Stream;
+
+    #[test]
+    fn normals_are_those_that_rays_meet() {
+        let heights_m = (0..12).map(|k| f64::from(k * k % 7) * 0.2).collect();
+        let shapes = [
+            Shape::Sphere { radius_m: 0.7 },
+            Shape::Box { half_m: DVec3::new(0.5, 1.0, 0.3) },
+            Shape::Cylinder { radius_m: 0.4, half_height_m: 1.0 },
+            Shape::Capsule { radius_m: 0.4, half_height_m: 0.6 },
+            Shape::Cone { radius_m: 0.6, half_height_m: 0.8 },
+            Shape::Heightfield(Heights { size_m: [2.0, 1.5], columns: 4, heights_m }.into()),
+        ];
+        let stream = Stream::new(8, 8);
+        for shape in shapes {
+            let solid = Solid::new(shape).unwrap();
+            let mut met = 0;
+            for at in 0..500 {
+                let from = DVec3::from_slice(&stream.normals(at, 0)[..3]).normalize() * 5.0;
+                let to = DVec3::from_slice(&stream.uniforms(at, 1)[..3]) - 0.5;
+                let direction = (to - from).normalize();
+                let Some(hit) = solid.ray(&Pose::IDENTITY, from, direction, 20.0) else { continue };
+                let point_m = from + direction * hit.distance_m;
+                let found = match solid.shape() {
+                    // rays do not tell which triangle they met
+                    Shape::Heightfield(heights) => (0..heights.triangles())
+                        .map(|number| solid.normal_at(point_m, number))
+                        .map(|normal| if normal.dot(direction) > 0.0 { -normal } else { normal })
+                        .min_by(|a, b| a.distance(hit.normal).total_cmp(&b.distance(hit.normal)))
+                        .unwrap(),
+                    _ => solid.normal_at(point_m, 0),
+                };
+                // rays meet cylinders and cones by an iteration that stops at about 1e-5
+                assert!(found.distance(hit.normal) < 1e-4, "{solid:?} at {point_m}: {found}, not {}", hit.normal);
+                met += 1;
+            }
+            assert!(met > 100, "{solid:?} was met {met} times");
+        }
+    }
+}

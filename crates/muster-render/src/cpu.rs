@@ -5,12 +5,14 @@ use crate::form::{Block, Form, LANES, Lane, blocks_of};
 use crate::frustum::{Frustum, MARGIN_PX, Placed, Slope};
 use crate::raster::{Canvas, Corner, TILE, Triangle, edges};
 use crate::scene::{Library, ball, sees_ball};
+use crate::tessellate::geometry_error_m;
 use glam::DVec3;
 use muster_core::component::Pose;
 use muster_core::math;
 use muster_core::model::Cohort;
 use muster_core::ray::Thing;
 use muster_core::render::{Picture, Renderer, View, Wanted};
+use muster_core::shape::Shape;
 use muster_core::simd::Simd;
 use muster_core::snapshot::Snapshot;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -110,6 +112,10 @@ impl Renderer for Cpu {
 
     fn offers(&self) -> Wanted {
         Wanted { things: true, colour: false }
+    }
+
+    fn shape_error_m(&self, shape: &Shape, distance_m: f64) -> f64 {
+        geometry_error_m(shape, distance_m)
     }
 
     fn take(&self, world: &Snapshot, view: &View, wanted: Wanted, show: &mut dyn FnMut(&Picture)) {

@@ -13,4 +13,3 @@ mod scene;
 mod tessellate;
 
 pub use cpu::Cpu;
-pub use tessellate::geometry_error_m;

@@ -18,7 +18,7 @@ const CORNERS_MIN: usize = 12;
 
 /// By how much the drawn surface of a shape is at most wrong, measured along its normal and seen from a distance, m: a
 /// two-thousandth of its radius or of the distance, at least a millimetre for round shapes; nothing for others.
-pub fn geometry_error_m(shape: &Shape, distance_m: f64) -> f64 {
+pub(crate) fn geometry_error_m(shape: &Shape, distance_m: f64) -> f64 {
     radius_m(shape).map_or(0.0, |radius_m| finest_error_m(radius_m).max(ERROR_SHARE * distance_m))
 }
 

@@ -22,7 +22,7 @@ pub struct Cpu {
     simd: Simd,
     library: RwLock<Library>,
     /// Work benches that no thread uses right now.
-    idle: Mutex<Vec<Box<Bench>>>,
+    idle: Mutex<Vec<Bench>>,
 }
 
 /// A form in view.
@@ -358,14 +358,14 @@ fn box_in_pixels(
     bounds: &crate::form::Bounds,
     which: usize,
 ) -> Option<([usize; 2], [usize; 2])> {
-    let mut corners = [[[0.0; LANES]; 3]; 1];
+    let mut corners = [[0.0; LANES]; 3];
     for lane in 0..LANES {
         for axis in 0..3 {
             let half = bounds.half[axis][which];
-            corners[0][axis][lane] = bounds.middle[axis][which] + if lane >> axis & 1 == 1 { half } else { -half };
+            corners[axis][lane] = bounds.middle[axis][which] + if lane >> axis & 1 == 1 { half } else { -half };
         }
     }
-    let [depth, column, row] = project(&placed.pixels, &corners[0]);
+    let [depth, column, row] = project(&placed.pixels, &corners);
     let mut range = [[f32::INFINITY, f32::NEG_INFINITY]; 2];
     for lane in 0..LANES {
         let scale = 1.0 / depth[lane];

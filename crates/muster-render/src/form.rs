@@ -49,8 +49,6 @@ pub(crate) struct Level {
     pub(crate) faces: Vec<Face>,
     /// Eight clusters each; those left over are never seen.
     pub(crate) bounds: Vec<Bounds>,
-    /// How many clusters there are.
-    pub(crate) clusters: usize,
 }
 
 /// A solid at all levels, from fine to coarse; a plane has none.
@@ -97,7 +95,7 @@ impl Level {
         faces.resize(faces.len().next_multiple_of(LANES), Face::default());
         let clusters: Vec<&[(u32, [DVec3; 3])]> = numbered.chunks(CLUSTER).collect();
         let bounds = clusters.chunks(LANES).map(|chunk| bounds(chunk, middle_m)).collect();
-        Self { middle_m, error_m: triangles.error_m, blocks, faces, bounds, clusters: clusters.len() }
+        Self { middle_m, error_m: triangles.error_m, blocks, faces, bounds }
     }
 
     /// How far the furthest corner is from the middle, m, with a margin for rounding.
@@ -171,6 +169,10 @@ mod tests {
         Shape::Heightfield(muster_core::shape::Heights { size_m: [40.0, 30.0], columns: 40, heights_m }.into())
     }
 
+    fn clusters(level: &Level) -> usize {
+        level.blocks.len().div_ceil(CLUSTER / LANES)
+    }
+
     #[test]
     fn every_triangle_is_in_one_cluster_and_within_its_bounds() {
         for shape in [terrain(), Shape::Sphere { radius_m: 0.7 }, Shape::Box { half_m: DVec3::ONE }] {
@@ -178,7 +180,7 @@ mod tests {
             let form = Form::new(&shape);
             let level = &form.levels[0];
             let mut seen = vec![0; wanted];
-            for cluster in 0..level.clusters {
+            for cluster in 0..clusters(level) {
                 let bounds = &level.bounds[cluster / LANES];
                 for block in blocks_of(cluster, level) {
                     for lane in 0..LANES {
@@ -197,7 +199,7 @@ mod tests {
                 }
             }
             assert!(seen.iter().all(|&times| times == 1));
-            assert!(level.clusters <= wanted.div_ceil(CLUSTER));
+            assert!(clusters(level) <= wanted.div_ceil(CLUSTER));
         }
     }
 
@@ -208,9 +210,9 @@ mod tests {
         let half = |cluster: usize| {
             DVec3::from([0, 1, 2].map(|axis| f64::from(level.bounds[cluster / LANES].half[axis][cluster % LANES])))
         };
-        let areas_m2 = (0..level.clusters).map(|cluster| 4.0 * half(cluster).x * half(cluster).y);
+        let areas_m2 = (0..clusters(level)).map(|cluster| 4.0 * half(cluster).x * half(cluster).y);
         // 64 triangles of half a square metre each; boxes overlap a little at their seams
-        let mean_m2 = areas_m2.sum::<f64>() / level.clusters as f64;
+        let mean_m2 = areas_m2.sum::<f64>() / clusters(level) as f64;
         assert!(mean_m2 < 2.0 * 32.0, "{mean_m2}");
     }
 

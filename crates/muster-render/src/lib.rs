@@ -4,6 +4,7 @@
 //! the same bits on every machine and thread. It draws geometry: depth, and which triangle of which thing is seen, from
 //! which colours can be made pixel by pixel.
 #![forbid(unsafe_code)]
+#![expect(clippy::needless_range_loop, reason = "kernels are plain loops over lanes")]
 
 mod cpu;
 mod form;

@@ -132,12 +132,12 @@ impl Canvas {
             self.ids.resize(across * down, [[NOTHING; TILE]; TILE]);
         }
         // pixels beyond the edges of the picture are infinitely near, so nothing is drawn there
-        for row in (0..down).filter(|_| columns % TILE != 0) {
+        for row in (0..down).filter(|_| !columns.is_multiple_of(TILE)) {
             for line in &mut self.depths[row * across + across - 1] {
                 line[columns % TILE..].fill(f32::INFINITY);
             }
         }
-        for tile in self.depths.iter_mut().skip((down - 1) * across).filter(|_| rows % TILE != 0) {
+        for tile in self.depths.iter_mut().skip((down - 1) * across).filter(|_| !rows.is_multiple_of(TILE)) {
             tile[rows % TILE..].fill([f32::INFINITY; TILE]);
         }
     }
@@ -173,32 +173,31 @@ impl Canvas {
                 let here = triangle.depth.greatest(x, y) + depth_slack;
                 let hidden = here <= self.furthest[tile] || nearest <= self.furthest[tile];
                 if !outside && !hidden {
-                    self.fill::<THINGS>(tile, triangle, x[0], [rows[0] % TILE, rows[1] % TILE], y[0], id);
+                    self.fill::<THINGS>(tile, triangle, [x[0], y[0]], [rows[0] % TILE, rows[1] % TILE], id);
                 }
             }
         }
     }
 
-    /// Draws the part of a triangle within some rows of a tile.
+    /// Draws the part of a triangle within some rows of a tile, from this column and row of the picture on.
     #[inline(always)]
     fn fill<const THINGS: bool>(
         &mut self,
         tile: usize,
         triangle: &Triangle,
-        x: f32,
+        from: [f32; 2],
         rows: [usize; 2],
-        y: f32,
         id: u32,
     ) {
         let Triangle { edges: [a, b, c], least, depth, .. } = triangle;
         let mut columns = [0.0; TILE];
         for lane in 0..TILE {
-            columns[lane] = x + lane as f32;
+            columns[lane] = from[0] + lane as f32;
         }
         let limit = self.limit;
         let depths = &mut self.depths[tile];
         let mut drawn = [0_u32; TILE];
-        let mut y = y;
+        let mut y = from[1];
         for row in rows[0]..=rows[1] {
             let (at_a, at_b, at_c) = (a.at + a.row * y, b.at + b.row * y, c.at + c.row * y);
             let at_depth = depth.at + depth.row * y;
@@ -273,5 +272,98 @@ impl Canvas {
                 second_rest.copy_from_slice(&b[..second_rest.len()]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_core::random::Stream;
+
+    const SIZE: usize = 40;
+
+    /// A triangle of corners anywhere, before or behind the camera, at a depth of 1 m everywhere; `None` if it has no area.
+    fn triangle(corners: [Corner; 3]) -> Option<Triangle> {
+        let [a, b, c] = corners.map(|corner| corner.map(f64::from));
+        let determinant = a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0])
+            + a[2] * (b[0] * c[1] - b[1] * c[0]);
+        let (edges, least) = edges(&corners, determinant < 0.0);
+        let depth = Slope { at: 1.0, column: 0.0, row: 0.0 };
+        let whole = [0, SIZE - 1];
+        (determinant != 0.0).then_some(Triangle { edges, least, depth, nearest: 1.0, columns: whole, rows: whole })
+    }
+
+    /// How many of some triangles each pixel belongs to.
+    fn coverage(triangles: impl Iterator<Item = [Corner; 3]>) -> Vec<u32> {
+        let mut counts = vec![0; SIZE * SIZE];
+        for triangle in triangles.filter_map(triangle) {
+            let mut canvas = Canvas::default();
+            canvas.wipe(SIZE, SIZE, 0.1, 10.0, true);
+            canvas.draw::<true>(&triangle, 1);
+            let mut ids = vec![0; SIZE * SIZE];
+            canvas.write_ids((&mut ids, &mut [(); SIZE * SIZE]), |to, _, from| *to = *from);
+            counts.iter_mut().zip(ids).for_each(|(count, id)| *count += id);
+        }
+        counts
+    }
+
+    /// Points of a grid around a picture, moved a little, in a plane that is not square to the view; every other grid
+    /// stays exactly on the middles of pixels.
+    fn point(stream: Stream, column: usize, row: usize, exact: bool) -> Corner {
+        let [a, b, ..] = stream.uniforms((row * 100 + column) as u64, 0);
+        let shift = if exact { [0.0; 2] } else { [a as f32 * 3.0, b as f32 * 3.0] };
+        let at = [column as f32 * 6.0 - 10.0 + shift[0], row as f32 * 6.0 - 10.0 + shift[1]];
+        let depth = if exact { 1.0 } else { 1.0 + 0.01 * at[0] + 0.003 * at[1] };
+        [depth, at[0] * depth, at[1] * depth]
+    }
+
+    #[test]
+    fn neighbours_leave_no_gaps_and_share_no_pixels() {
+        for seed in 0..12 {
+            let stream = Stream::new(seed, 3);
+            let cells = (0..10).flat_map(|row| (0..10).map(move |column| (column, row)));
+            let triangles = cells.flat_map(|(column, row)| {
+                let corner = |across: usize, down: usize| point(stream, column + across, row + down, seed % 2 == 0);
+                let [a, b, c, d] = [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)];
+                // corners turn left in one and right in the other
+                [[a, b, c], [a, d, c]]
+            });
+            assert!(coverage(triangles).iter().all(|&count| count == 1), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_fan_around_the_middle_of_a_pixel_covers_it_once() {
+        let rim = [[-90.0, -80.0], [70.0, -95.0], [130.0, 20.0], [60.0, 140.0], [-70.0, 90.0]];
+        let corner = |[column, row]: [f32; 2]| [2.0, 2.0 * column, 2.0 * row];
+        let triangles = (0..5).map(|k| [corner([17.0, 23.0]), corner(rim[k]), corner(rim[(k + 1) % 5])]);
+        assert!(coverage(triangles).iter().all(|&count| count == 1));
+    }
+
+    #[test]
+    fn triangles_around_the_camera_cover_every_direction_once() {
+        // the faces of a tetrahedron around the camera, which is the mean of its corners; some are behind it
+        let corners: [Corner; 4] = [[-1.0, 3.0, -9.0], [-1.0, -70.0, 50.0], [1.5, 90.0, -10.0], [0.5, -23.0, -31.0]];
+        let faces = [[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]];
+        let counts = coverage(faces.into_iter().map(|face| face.map(|corner| corners[corner])));
+        assert!(counts.iter().all(|&count| count == 1));
+    }
+
+    #[test]
+    fn tiles_know_their_furthest_depth() {
+        let mut canvas = Canvas::default();
+        canvas.wipe(13, 11, 0.1, 10.0, false);
+        let everywhere = Slope { at: 1.0, column: 0.0, row: 0.0 };
+        let depth = Slope { at: 0.5, column: 0.03, row: 0.02 };
+        let wall =
+            Triangle { edges: [everywhere; 3], least: [0.0; 3], depth, nearest: 2.0, columns: [0, 12], rows: [0, 10] };
+        assert!(!canvas.hides([0, 12], [0, 10], 0.11), "nothing hides nothing");
+        canvas.draw::<false>(&wall, 1);
+        for (tile, (column, row)) in [(0.0, 0.0), (8.0, 0.0), (0.0, 8.0), (8.0, 8.0)].into_iter().enumerate() {
+            let wanted = 0.5 + 0.03 * column + 0.02 * row;
+            assert!((canvas.furthest[tile] - wanted).abs() < 1e-6, "{} instead of {wanted}", canvas.furthest[tile]);
+        }
+        assert!(canvas.hides([0, 12], [0, 10], 0.49) && !canvas.hides([0, 12], [0, 10], 0.6));
+        assert!(canvas.hides([8, 12], [8, 10], 0.89));
     }
 }

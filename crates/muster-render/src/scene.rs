@@ -23,12 +23,15 @@ pub(crate) struct Scene {
     balls: Vec<Balls>,
 }
 
+/// The parts of a robot.
+pub(crate) type Kit = Arc<[Arc<Form>]>;
+
 /// Everything that was ever drawn and still exists. Keys are addresses, which stay taken while they are watched.
 #[derive(Default)]
 pub(crate) struct Library {
     shapes: Vec<(Shape, Weak<Form>)>,
     scenes: BTreeMap<usize, (Weak<Environment>, Arc<Scene>)>,
-    kits: BTreeMap<usize, (Weak<Cohort>, Arc<[Arc<Form>]>)>,
+    kits: BTreeMap<usize, (Weak<Cohort>, Kit)>,
 }
 
 impl Library {
@@ -38,7 +41,7 @@ impl Library {
     }
 
     /// The parts of a robot, if it was drawn before.
-    pub(crate) fn kit(&self, cohort: &Arc<Cohort>) -> Option<&Arc<[Arc<Form>]>> {
+    pub(crate) fn kit(&self, cohort: &Arc<Cohort>) -> Option<&Kit> {
         self.kits.get(&Arc::as_ptr(cohort).addr()).map(|(_, kit)| kit)
     }
 

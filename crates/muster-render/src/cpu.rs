@@ -283,20 +283,24 @@ impl Bench {
         let Self { canvas, drawn, lines, picture, .. } = self;
         canvas.write_depths(frustum.near_m, frustum.far_m, &mut picture.depth);
         if THINGS {
-            canvas.write_ids((&mut picture.things, &mut picture.triangles), |things, triangles, ids| {
-                // most often one triangle is seen in all pixels of a line
-                if alike(ids) {
-                    let found = drawn[ids[0] as usize];
-                    *things = lines[found.line as usize];
-                    *triangles = [found.triangle; TILE];
-                } else {
-                    for lane in 0..TILE {
-                        let found = drawn[ids[lane] as usize];
-                        things[lane] = lines[found.line as usize][0];
-                        triangles[lane] = found.triangle;
+            canvas.write_ids(
+                (&mut picture.things, &mut picture.triangles),
+                #[inline(always)]
+                |things, triangles, ids| {
+                    // most often one triangle is seen in all pixels of a line
+                    if alike(ids) {
+                        let found = drawn[ids[0] as usize];
+                        *things = lines[found.line as usize];
+                        *triangles = [found.triangle; TILE];
+                    } else {
+                        for lane in 0..TILE {
+                            let found = drawn[ids[lane] as usize];
+                            things[lane] = lines[found.line as usize][0];
+                            triangles[lane] = found.triangle;
+                        }
                     }
-                }
-            });
+                },
+            );
         }
     }
 }

@@ -60,12 +60,13 @@ pub(crate) fn edges(corners: &[Corner; 3], turned: bool) -> ([Slope; 3], [f32; 3
 }
 
 impl Slope {
-    /// The greatest value over a rectangle of pixels, up to rounding.
+    /// The greatest value between two rows over as many columns as a tile has, from column 0 on and for each column
+    /// further, up to rounding.
     #[inline(always)]
-    fn greatest(&self, columns: [f32; 2], rows: [f32; 2]) -> f32 {
-        let column = if self.column > 0.0 { columns[1] } else { columns[0] };
+    fn greatest(&self, rows: [f32; 2]) -> (f32, f32) {
         let row = if self.row > 0.0 { rows[1] } else { rows[0] };
-        (self.at + self.row * row) + self.column * column
+        let column = if self.column > 0.0 { (TILE - 1) as f32 } else { 0.0 };
+        (self.at + self.row * row + self.column * column, self.column)
     }
 
     /// By how much a value over a picture may be rounded.
@@ -109,8 +110,10 @@ pub(crate) struct Canvas {
     depths: Vec<Tile<f32>>,
     /// What was drawn last.
     ids: Vec<Tile<u32>>,
-    /// The least reciprocal depth in each tile.
-    furthest: Vec<f32>,
+    /// The least reciprocal depth in each tile, in lanes; beyond the edge of the picture all is hidden.
+    furthest: Vec<[f32; LANES]>,
+    /// How many of these there are to a row of tiles.
+    groups: usize,
     /// Nothing nearer is drawn, 1/m.
     limit: f32,
 }
@@ -125,8 +128,12 @@ impl Canvas {
         let far = (1.0 / far_m) as f32;
         self.depths.clear();
         self.depths.resize(across * down, [[far; TILE]; TILE]);
+        self.groups = across.div_ceil(LANES);
         self.furthest.clear();
-        self.furthest.resize(across * down, far);
+        self.furthest.resize(self.groups * down, [far; LANES]);
+        for row in (0..down).filter(|_| !across.is_multiple_of(LANES)) {
+            self.furthest[(row + 1) * self.groups - 1][across % LANES..].fill(f32::INFINITY);
+        }
         if things {
             self.ids.clear();
             self.ids.resize(across * down, [[NOTHING; TILE]; TILE]);
@@ -146,8 +153,8 @@ impl Canvas {
     #[inline(always)]
     pub(crate) fn hides(&self, columns: [usize; 2], rows: [usize; 2], nearest: f32) -> bool {
         for row in rows[0] / TILE..=rows[1] / TILE {
-            let tiles = &self.furthest[row * self.across..][columns[0] / TILE..=columns[1] / TILE];
-            if tiles.iter().any(|&furthest| furthest < nearest) {
+            let tiles = &self.furthest[row * self.groups..][..self.groups].as_flattened();
+            if tiles[columns[0] / TILE..=columns[1] / TILE].iter().any(|&furthest| furthest < nearest) {
                 return false;
             }
         }
@@ -159,27 +166,52 @@ impl Canvas {
     pub(crate) fn draw<const THINGS: bool>(&mut self, triangle: &Triangle, id: u32) {
         let size = [self.columns as f32, self.rows as f32];
         let slack = triangle.edges.map(|edge| edge.rounding(size));
-        let nearest = if triangle.nearest < self.limit { triangle.nearest } else { self.limit };
-        let depth_slack = triangle.depth.rounding(size);
+        let [first, last] = triangle.columns.map(|column| column / TILE);
         for down in triangle.rows[0] / TILE..=triangle.rows[1] / TILE {
             let rows = [triangle.rows[0].max(down * TILE), triangle.rows[1].min(down * TILE + TILE - 1)];
             let y = [rows[0] as f32, rows[1] as f32];
-            for across in triangle.columns[0] / TILE..=triangle.columns[1] / TILE {
-                let x = [(across * TILE) as f32, (across * TILE + TILE - 1) as f32];
-                let outside = triangle.edges[0].greatest(x, y) < -slack[0]
-                    || triangle.edges[1].greatest(x, y) < -slack[1]
-                    || triangle.edges[2].greatest(x, y) < -slack[2];
-                let tile = down * self.across + across;
-                let here = triangle.depth.greatest(x, y) + depth_slack;
-                let hidden = here <= self.furthest[tile] || nearest <= self.furthest[tile];
-                if !outside && !hidden {
-                    self.fill::<THINGS>(tile, triangle, [x[0], y[0]], [rows[0] % TILE, rows[1] % TILE], id);
+            for group in first / LANES..=last / LANES {
+                let open = self.open(triangle, &slack, down * self.groups + group, y);
+                for lane in 0..LANES {
+                    let across = group * LANES + lane;
+                    if open[lane] && (first..=last).contains(&across) {
+                        let from = [(across * TILE) as f32, y[0]];
+                        let rows = [rows[0] % TILE, rows[1] % TILE];
+                        let drawn = self.fill::<THINGS>(down * self.across + across, triangle, from, rows, id);
+                        if let Some(furthest) = drawn {
+                            self.furthest[down * self.groups + group][lane] = furthest;
+                        }
+                    }
                 }
             }
         }
     }
 
-    /// Draws the part of a triangle within some rows of a tile, from this column and row of the picture on.
+    /// In which of eight tiles a triangle may be seen, between two rows.
+    #[inline(always)]
+    fn open(&self, triangle: &Triangle, slack: &[f32; 3], group: usize, y: [f32; 2]) -> [bool; LANES] {
+        let furthest = &self.furthest[group];
+        let begin = ((group % self.groups) * LANES * TILE) as f32;
+        let (mut x, mut open) = ([0.0; LANES], [true; LANES]);
+        for lane in 0..LANES {
+            x[lane] = begin + (lane * TILE) as f32;
+            open[lane] = (triangle.nearest > furthest[lane]) & (self.limit > furthest[lane]);
+        }
+        for (edge, slack) in triangle.edges.iter().zip(slack) {
+            let (at, column) = edge.greatest(y);
+            for lane in 0..LANES {
+                open[lane] &= at + column * x[lane] >= -slack;
+            }
+        }
+        let (at, column) = triangle.depth.greatest(y);
+        let slack = triangle.depth.rounding([self.columns as f32, self.rows as f32]);
+        for lane in 0..LANES {
+            open[lane] &= at + column * x[lane] + slack > furthest[lane];
+        }
+        open
+    }
+
+    /// Draws the part of a triangle within some rows of a tile and tells the new furthest depth, if any changed; from this column and row of the picture on.
     #[inline(always)]
     fn fill<const THINGS: bool>(
         &mut self,
@@ -188,7 +220,7 @@ impl Canvas {
         from: [f32; 2],
         rows: [usize; 2],
         id: u32,
-    ) {
+    ) -> Option<f32> {
         let Triangle { edges: [a, b, c], least, depth, .. } = triangle;
         let mut columns = [0.0; TILE];
         for lane in 0..TILE {
@@ -224,9 +256,7 @@ impl Canvas {
             }
             y += 1.0;
         }
-        if drawn != [0; TILE] {
-            self.furthest[tile] = least_of(depths);
-        }
+        (drawn != [0; TILE]).then(|| least_of(depths))
     }
 
     /// Writes depths as depth buffers have them: 1 − f n (1/z − 1/f) / (f − n) for depth z, near plane n and far plane f.
@@ -360,8 +390,9 @@ mod tests {
         assert!(!canvas.hides([0, 12], [0, 10], 0.11), "nothing hides nothing");
         canvas.draw::<false>(&wall, 1);
         for (tile, (column, row)) in [(0.0, 0.0), (8.0, 0.0), (0.0, 8.0), (8.0, 8.0)].into_iter().enumerate() {
+            let furthest = canvas.furthest[tile / 2][tile % 2];
             let wanted = 0.5 + 0.03 * column + 0.02 * row;
-            assert!((canvas.furthest[tile] - wanted).abs() < 1e-6, "{} instead of {wanted}", canvas.furthest[tile]);
+            assert!((furthest - wanted).abs() < 1e-6, "{furthest} instead of {wanted}");
         }
         assert!(canvas.hides([0, 12], [0, 10], 0.49) && !canvas.hides([0, 12], [0, 10], 0.6));
         assert!(canvas.hides([8, 12], [8, 10], 0.89));

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
 #[path = "../../muster/tests/common/heap.rs"]
-#[expect(dead_code, reason = "other tests count what is alive")]
+#[expect(dead_code, unreachable_pub, reason = "shared with tests that also count what is alive")]
 mod heap;
 
 use glam::DVec3;

@@ -1,22 +1,17 @@
 //! Everything that stands still, in one hierarchy of bounds: contacts, sensors and rays all search it.
 
 use crate::contact::Obstacle;
+use crate::ray::Outline;
+use crate::ray::scene::{Boxes, Owned, Scene, Stand};
 use crate::shape::{RayHit, Shape};
 use glam::DVec3;
-use parry3d_f64::bounding_volume::Aabb;
-use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
-use parry3d_f64::query::Ray;
 use std::ops::Deref;
 
 /// The obstacles of a world, by number.
 #[derive(Clone, Default)]
 pub struct Obstacles {
     all: Vec<Obstacle>,
-    hierarchy: Bvh,
-    /// The number of each leaf of the hierarchy.
-    bounded: Vec<u32>,
-    /// Those without bounds.
-    planes: Vec<u32>,
+    boxes: Boxes,
 }
 
 impl Deref for Obstacles {
@@ -30,28 +25,38 @@ impl Deref for Obstacles {
 impl Obstacles {
     /// Sorts obstacles into a hierarchy.
     pub fn new(all: Vec<Obstacle>) -> Self {
-        let is_bounded = |number: &u32| *all[*number as usize].solid.shape() != Shape::Plane;
-        let (bounded, planes): (Vec<u32>, Vec<u32>) = (0..all.len() as u32).partition(is_bounded);
-        let bounds = |&number: &u32| all[number as usize].solid.bounds(&all[number as usize].pose);
-        let leaves: Vec<Aabb> = bounded.iter().map(bounds).collect();
-        Self { hierarchy: Bvh::from_leaves(BvhBuildStrategy::Binned, &leaves), bounded, planes, all }
+        let corners = |obstacle: &Obstacle| match obstacle.solid.shape() {
+            Shape::Plane => (obstacle.pose, (DVec3::NEG_INFINITY, DVec3::INFINITY)),
+            _ => (obstacle.pose, obstacle.solid.corners(&obstacle.pose)),
+        };
+        Self { boxes: Boxes::fixed(all.iter().map(corners)), all }
     }
 
     /// Numbers of the planes.
     pub fn planes(&self) -> &[u32] {
-        &self.planes
+        self.boxes.endless()
     }
 
     /// Calls `found` with the number of every obstacle, but for planes, whose bounds have a point within `radius_m` of
     /// every axis of `centre_m`.
-    pub fn near(&self, centre_m: DVec3, radius_m: f64, mut found: impl FnMut(u32)) {
-        if !self.bounded.is_empty() {
-            let around = Aabb::new(centre_m - radius_m, centre_m + radius_m);
-            self.hierarchy.intersect_aabb(&around).for_each(|leaf| found(self.bounded[leaf as usize]));
-        }
+    pub fn near(&self, centre_m: DVec3, radius_m: f64, found: impl FnMut(u32)) {
+        self.boxes.meeting(centre_m - radius_m, centre_m + radius_m, found);
     }
 
-    /// The first obstacle that a ray of unit direction meets, and where.
+    /// What rays meet.
+    #[inline(always)]
+    pub(crate) fn scene<'a>(&'a self) -> Scene<'a, impl Fn(u32) -> Owned<'a> + use<'a>> {
+        let solid = |number: u32| (self.all[number as usize].solid.outline(), None);
+        Scene { boxes: &self.boxes, solid, mark: 0 }
+    }
+
+    /// The outline of an obstacle and where it stands.
+    #[inline(always)]
+    pub(crate) fn standing(&self, number: u32) -> (&Outline, &Stand) {
+        (self.all[number as usize].solid.outline(), self.boxes.stand(number))
+    }
+
+    /// The first obstacle that a ray of unit direction meets, and where; at once if it starts inside one.
     pub fn ray(&self, from_m: DVec3, direction: DVec3, range_m: f64) -> Option<(u32, RayHit)> {
         let hit = |number: u32, range_m: f64| {
             let obstacle = &self.all[number as usize];
@@ -61,13 +66,13 @@ impl Obstacles {
             (Some(best), Some(found)) if found.1.distance_m < best.1.distance_m => Some(found),
             (best, found) => best.or(found),
         };
-        let plane = self.planes.iter().map(|&number| hit(number, range_m)).fold(None, nearer);
-        let range_m = plane.map_or(range_m, |(_, hit)| hit.distance_m);
-        let ray = Ray::new(from_m, direction);
-        let bounded = self.hierarchy.cast_ray(&ray, range_m, |leaf, best_m| {
-            hit(self.bounded[leaf as usize], best_m).map(|(_, hit)| hit.distance_m)
+        let mut best = self.planes().iter().map(|&number| hit(number, range_m)).fold(None, nearer);
+        let to_m = from_m + direction * best.map_or(range_m, |(_, hit): (u32, RayHit)| hit.distance_m);
+        self.boxes.meeting(from_m.min(to_m), from_m.max(to_m), |leaf| {
+            let range_m = best.map_or(range_m, |(_, hit)| hit.distance_m);
+            best = nearer(best, hit(leaf, range_m));
         });
-        nearer(plane, bounded.and_then(|(leaf, _)| hit(self.bounded[leaf as usize], range_m)))
+        best
     }
 }
 

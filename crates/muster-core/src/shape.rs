@@ -2,6 +2,7 @@
 //! parry3d in double precision; the only state is in the question, so an answer never depends on an earlier one.
 
 use crate::component::Pose;
+use crate::ray::Outline;
 use crate::skin::Paint;
 use glam::{DMat3, DQuat, DVec3};
 use parry3d_f64::bounding_volume::Aabb;
@@ -127,6 +128,8 @@ pub struct Solid {
     pub(crate) form: SharedShape,
     /// `solid_from_form`: the geometry library has its cylinders and terrain along y.
     pub(crate) turn: DQuat,
+    /// What rays need of it.
+    outline: Outline,
     radius_m: f64,
     inner_radius_m: f64,
     /// The convex hull of a mesh: what it is to terrain and to other meshes, as triangles have no inside.
@@ -179,7 +182,7 @@ impl Solid {
             Shape::Mesh(mesh) => SharedShape::convex_hull(&mesh.vertices_m),
             _ => None,
         };
-        Ok(Self { shape, form, turn, radius_m, inner_radius_m, convex, hull })
+        Ok(Self { outline: Outline::new(&shape), shape, form, turn, radius_m, inner_radius_m, convex, hull })
     }
 
     /// What it is.
@@ -197,6 +200,11 @@ impl Solid {
         self.inner_radius_m
     }
 
+    /// What rays need of it.
+    pub(crate) fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
     /// What it is to triangles.
     pub(crate) fn convex_form(&self) -> &SharedShape {
         self.convex.as_ref().unwrap_or(&self.form)
@@ -208,6 +216,12 @@ impl Solid {
 
     pub(crate) fn bounds(&self, pose: &Pose) -> Aabb {
         self.form.compute_aabb(&self.form_pose(pose))
+    }
+
+    /// The lowest and the highest corner of the box around it.
+    pub(crate) fn corners(&self, pose: &Pose) -> (DVec3, DVec3) {
+        let bounds = self.bounds(pose);
+        (bounds.mins, bounds.maxs)
     }
 
     /// True if two solids at these poses are further apart than a margin along some axis of the boxes that hold them.

@@ -5,7 +5,9 @@ use crate::component::Pose;
 use crate::contact::Part;
 use crate::grid::Grid;
 use crate::model::{Cohort, Environment};
-use crate::ray::{Hit, Reach, Thing};
+use crate::ray::scene::{Boxes, Owned, Scene, Stand};
+use crate::ray::{self, Hit, Outline, Reach, Thing};
+use crate::simd::Simd;
 use crate::time::SimTime;
 use glam::{DQuat, DVec3};
 use std::sync::Arc;
@@ -65,10 +67,15 @@ pub struct Snapshot {
     /// Where the bodies and the frames of each robot begin.
     firsts: Vec<(u32, u32)>,
     grids: Vec<(f64, Grid)>,
+    boxes: Boxes,
+    simd: Simd,
 }
 
 /// Every realm at one instant: robots see those of their own.
 pub(crate) type Frozen = Vec<Snapshot>;
+
+/// Marks numbers of bodies among those of obstacles.
+const BODY: u32 = 1 << 31;
 
 impl Snapshot {
     pub(crate) fn new(environment: Arc<Environment>) -> Self {
@@ -80,6 +87,8 @@ impl Snapshot {
             frames: Vec::new(),
             firsts: Vec::new(),
             grids: Vec::new(),
+            boxes: Boxes::default(),
+            simd: Simd::detect(),
         }
     }
 
@@ -129,21 +138,35 @@ impl Snapshot {
 
     /// What a ray of unit direction first meets.
     pub fn cast(&self, from_m: DVec3, direction: DVec3, reach: Reach) -> Hit {
-        let start_m = from_m + direction * reach.min_m;
-        let mut hit = Hit::NOTHING;
-        if let Some((number, met)) = self.environment.obstacles.ray(start_m, direction, reach.max_m - reach.min_m) {
-            let thing = Thing::Obstacle(number);
-            hit = Hit { distance_m: reach.min_m + met.distance_m, normal: met.normal.as_vec3(), thing, triangle: 0 };
+        ray::cast_one(self, from_m, direction, reach, self.simd)
+    }
+
+    /// The parts of robots that rays meet.
+    #[inline(always)]
+    pub(crate) fn moving<'a>(&'a self) -> Scene<'a, impl Fn(u32) -> Owned<'a> + use<'a>> {
+        let solid = |number: u32| {
+            let body = &self.bodies[number as usize];
+            (body.part().solid.outline(), Some(body.robot as usize))
+        };
+        Scene { boxes: &self.boxes, solid, mark: BODY }
+    }
+
+    /// The solid of a number that a cast found, where it stands, and what it is.
+    #[inline(always)]
+    pub(crate) fn solid(&self, number: u32) -> (&Outline, &Stand, Thing) {
+        if number & BODY == 0 {
+            let (outline, stand) = self.environment.obstacles.standing(number);
+            return (outline, stand, Thing::Obstacle(number));
         }
-        for body in self.bodies.iter().filter(|body| Some(body.robot as usize) != reach.without) {
-            let range_m = hit.distance_m.min(reach.max_m) - reach.min_m;
-            if let Some(met) = body.part().solid.ray(&body.pose, start_m, direction, range_m) {
-                let thing = Thing::Part { robot: body.robot, part: body.part };
-                hit =
-                    Hit { distance_m: reach.min_m + met.distance_m, normal: met.normal.as_vec3(), thing, triangle: 0 };
-            }
-        }
-        hit
+        let number = number & !BODY;
+        let body = &self.bodies[number as usize];
+        let thing = Thing::Part { robot: body.robot, part: body.part };
+        (body.part().solid.outline(), self.boxes.stand(number), thing)
+    }
+
+    /// Arranges the bodies so that rays find them.
+    pub(crate) fn arrange(&mut self) {
+        self.boxes.renew(self.bodies.iter().map(|body| (body.pose, body.part().solid.corners(&body.pose))));
     }
 
     /// Prepares the search within these radii (ascending, without repeats).

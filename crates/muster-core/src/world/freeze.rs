@@ -70,6 +70,7 @@ impl World {
             }
         }
         self.frames = frames;
+        frozen.iter_mut().for_each(Snapshot::arrange);
     }
 }
 

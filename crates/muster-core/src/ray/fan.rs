@@ -1,0 +1,103 @@
+//! Rays that leave one point, up to 64 of them in groups of eight, and what they have met so far.
+
+use super::tree::{Beam, Bounds};
+use super::wide::{WIDTH, Wide, load3};
+use glam::DVec3;
+
+/// Most groups in a fan.
+pub(crate) const GROUPS: usize = 8;
+/// Most rays in a fan.
+pub(crate) const RAYS: usize = GROUPS * WIDTH;
+
+/// Directions of a fan as columns, in groups. Lanes beyond the last ray repeat it.
+pub(crate) type Directions<T> = [[[T; WIDTH]; 3]; GROUPS];
+
+/// Rays from one point in the frame of what they are cast at.
+pub(crate) struct Fan<'a> {
+    pub(crate) groups: usize,
+    pub(crate) directions: &'a Directions<f32>,
+    /// Bounds of the directions.
+    pub(crate) spread: Bounds,
+    pub(crate) min: f32,
+}
+
+impl<'a> Fan<'a> {
+    #[inline(always)]
+    pub(crate) fn new<W: Wide<Real = f32>>(
+        token: W::Token,
+        directions: &'a Directions<f32>,
+        groups: usize,
+        min: f32,
+    ) -> Self {
+        let (mut low, mut high) = (load3::<W>(token, &directions[0]), load3::<W>(token, &directions[0]));
+        for group in &directions[1..groups] {
+            let here = load3::<W>(token, group);
+            for axis in 0..3 {
+                (low[axis], high[axis]) = (low[axis].min(here[axis]), high[axis].max(here[axis]));
+            }
+        }
+        let mut spread = Bounds::EMPTY;
+        for axis in 0..3 {
+            (spread.low[axis], spread.high[axis]) = (least(low[axis]), -least(-high[axis]));
+        }
+        Self { groups, directions, spread, min }
+    }
+
+    /// The beam around all rays, if they leave from this point.
+    #[inline(always)]
+    pub(crate) fn beam(&self, from: [f32; 3]) -> Beam {
+        Beam::new(&Bounds { low: from, high: from }, &self.spread, self.min)
+    }
+}
+
+/// What the rays of a fan have met: distance, item, triangle.
+pub(crate) struct Met {
+    pub(crate) distance: [[f32; WIDTH]; GROUPS],
+    /// Bits of numbers.
+    pub(crate) item: [[f32; WIDTH]; GROUPS],
+    pub(crate) triangle: [[f32; WIDTH]; GROUPS],
+}
+
+/// The item of a ray that met nothing.
+pub(crate) const NOTHING: u32 = u32::MAX;
+
+impl Met {
+    pub(crate) const NEW: Self =
+        Self { distance: [[0.0; WIDTH]; GROUPS], item: [[0.0; WIDTH]; GROUPS], triangle: [[0.0; WIDTH]; GROUPS] };
+
+    /// Forgets everything.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self, limit: f32, groups: usize) {
+        for group in 0..groups {
+            self.distance[group] = [limit; WIDTH];
+            self.item[group] = [f32::from_bits(NOTHING); WIDTH];
+        }
+    }
+
+    /// Beyond this nothing is of interest to any ray.
+    #[inline(always)]
+    pub(crate) fn furthest<W: Wide<Real = f32>>(&self, token: W::Token, groups: usize) -> f32 {
+        let mut all = W::load(token, &self.distance[0]);
+        for group in &self.distance[1..groups] {
+            all = all.max(W::load(token, group));
+        }
+        -least(-all)
+    }
+}
+
+/// The least of eight numbers.
+#[inline(always)]
+fn least<W: Wide<Real = f32>>(all: W) -> f32 {
+    let mut lanes = [0.0; WIDTH];
+    all.store(&mut lanes);
+    let pairs = [0, 1, 2, 3].map(|lane| if lanes[lane] < lanes[lane + 4] { lanes[lane] } else { lanes[lane + 4] });
+    let (a, b) =
+        (if pairs[0] < pairs[2] { pairs[0] } else { pairs[2] }, if pairs[1] < pairs[3] { pairs[1] } else { pairs[3] });
+    if a < b { a } else { b }
+}
+
+/// In single precision.
+#[inline(always)]
+pub(crate) fn single(value: DVec3) -> [f32; 3] {
+    value.as_vec3().to_array()
+}

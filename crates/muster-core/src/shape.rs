@@ -69,16 +69,16 @@ pub struct Heights {
 
 impl Heights {
     /// How many triangles there are: two for each cell, cell by cell along x, rows along y.
-    pub fn triangles(&self) -> u32 {
+    pub fn triangle_count(&self) -> u32 {
         let rows = self.heights_m.len() / self.columns.max(1);
         2 * (self.columns.max(1) as u32 - 1) * (rows.max(1) as u32 - 1)
     }
 
     /// The corners of a triangle, which turn left as seen from above, m. The diagonal of a cell leads from its lowest x
-    /// and y to its highest; of its two triangles the one at the higher y comes first.
+    /// and y to its highest; of its two triangles the one at the lower y comes first.
     pub fn triangle_m(&self, number: u32) -> [DVec3; 3] {
         let rows = self.heights_m.len() / self.columns;
-        let (cell, second) = (number as usize / 2, number % 2 == 1);
+        let (cell, upper) = (number as usize / 2, number % 2 == 1);
         let (row, column) = (cell / (self.columns - 1), cell % (self.columns - 1));
         let point = |column: usize, row: usize| {
             let x = (column as f64 / (self.columns - 1) as f64 - 0.5) * self.size_m[0];
@@ -86,7 +86,7 @@ impl Heights {
             DVec3::new(x, y, self.heights_m[row * self.columns + column])
         };
         let (low, high) = (point(column, row), point(column + 1, row + 1));
-        if second { [low, point(column + 1, row), high] } else { [low, high, point(column, row + 1)] }
+        if upper { [low, high, point(column, row + 1)] } else { [low, point(column + 1, row), high] }
     }
 }
 
@@ -277,7 +277,7 @@ impl Solid {
                 if -point_m.z - half_height_m > beyond { DVec3::NEG_Z } else { side }
             }
             Shape::Plane => DVec3::Z,
-            Shape::Heightfield(heights) if triangle < heights.triangles() => flat(heights.triangle_m(triangle)),
+            Shape::Heightfield(heights) if triangle < heights.triangle_count() => flat(heights.triangle_m(triangle)),
             Shape::Heightfield(_) => DVec3::Z,
             Shape::Mesh(mesh) => mesh
                 .triangles
@@ -387,7 +387,7 @@ mod tests {
                 let point_m = from + direction * hit.distance_m;
                 let found = match solid.shape() {
                     // rays do not tell which triangle they met
-                    Shape::Heightfield(heights) => (0..heights.triangles())
+                    Shape::Heightfield(heights) => (0..heights.triangle_count())
                         .map(|number| solid.normal_at(point_m, number))
                         .map(|normal| if normal.dot(direction) > 0.0 { -normal } else { normal })
                         .min_by(|a, b| a.distance(hit.normal).total_cmp(&b.distance(hit.normal)))

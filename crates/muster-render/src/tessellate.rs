@@ -98,7 +98,7 @@ fn cuboid(out: &mut Triangles, half_m: DVec3) {
 }
 
 fn terrain(out: &mut Triangles, heights: &Heights) {
-    out.corners_m.extend((0..heights.triangles()).map(|number| heights.triangle_m(number)));
+    out.corners_m.extend((0..heights.triangle_count()).map(|number| heights.triangle_m(number)));
 }
 
 /// A shape of revolution with so many corners around, whose triangles span an angle from their middle.

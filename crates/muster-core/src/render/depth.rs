@@ -12,7 +12,7 @@
 //! ray lies between pixels that are not all joined, at edges of things and of depth, the nearest pixel is read as it is.
 //!
 //! **Normals** are those of the thing that is seen, at the point that is seen: of the triangle for meshes and terrain, of the
-//! exact shape for others. They face the sensor.
+//! exact shape for others; outward, as rays tell them.
 //!
 //! What is nearer than the least range is in the pictures and hides what is behind it, where a ray passes through; such
 //! rays are cast. Depth buffers need a near plane: what is nearer than a 3000th of the greatest range is not seen, even if
@@ -476,7 +476,7 @@ impl<'a> Reader<'a> {
             return Hit::NOTHING;
         }
         let point_m = self.view.pose.position_m + direction * distance_m;
-        self.describe(thing, self.picture.triangles[pixel], point_m, direction, distance_m)
+        self.describe(thing, self.picture.triangles[pixel], point_m, distance_m)
     }
 
     fn pixel(&self, column: isize, row: isize) -> usize {
@@ -521,7 +521,7 @@ impl<'a> Reader<'a> {
         (low - 4.0 * QUANTUM..=high + 4.0 * QUANTUM).contains(&step(a, b))
     }
 
-    fn describe(&mut self, thing: Thing, triangle: u32, point_m: DVec3, direction: DVec3, distance_m: f64) -> Hit {
+    fn describe(&mut self, thing: Thing, triangle: u32, point_m: DVec3, distance_m: f64) -> Hit {
         if self.last.as_ref().is_none_or(|seen| seen.thing != thing) {
             self.last = find(self.world, thing);
         }
@@ -537,7 +537,6 @@ impl<'a> Reader<'a> {
                 normal
             }
         };
-        let normal = if normal.dot(direction) > 0.0 { -normal } else { normal };
         Hit { distance_m, normal: normal.as_vec3(), thing, triangle: if numbered { triangle } else { 0 } }
     }
 }
@@ -594,7 +593,7 @@ mod tests {
                     let z = (hit.distance_m / scale).min(view.far_m);
                     picture.depth.push(depth_from_distance(z, view.near_m, view.far_m) as f32);
                     picture.things.push(hit.thing);
-                    // parry tells no triangles, so all planes look different
+                    // as if all planes were different
                     picture.triangles.push((row * view.columns + column) as u32);
                 }
             }

@@ -187,6 +187,7 @@ impl RobotBuilder {
                 intensity_cd: light.intensity_cd,
                 colour: light.colour,
             }),
+            tags: text.tags.clone(),
             key,
         };
         self.check(&blueprint, place, reading).then_some(blueprint)

@@ -580,6 +580,8 @@ spec! {
         meets: Vec<String> = Vec::new();
         /// Its lamp; `{}` for one that is on.
         light: Option<LightText>;
+        /// What it is, in words that sensors look for: `robot`, `victim`.
+        tags: Vec<String> = Vec::new();
         /// Overrides for single robots of a count, by name or number.
         overrides: Node;
     }

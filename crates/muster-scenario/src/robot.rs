@@ -237,6 +237,11 @@ impl RobotBuilder {
         let also: Vec<&str> = SensorText::FIELDS.iter().map(|field| field.name).collect();
         let (kind, made) = make(self.registry.sensors, "a sensor", node, &path, &also, reading.problems)?;
         let common = common::<SensorText>(node, &path, kind.fields, reading.problems)?;
+        if let Some(preset) = common.preset {
+            let expected = "presets in the block itself, not in its overrides";
+            reading.problems.error(node.place, &below(&path, "preset"), format!("{preset:?}"), expected);
+            return None;
+        }
         let sensor = made?;
         let sensor = fit(sensor.fitted(frames), sensor, node.place, &path, reading.problems)?;
         let rate_hz = common.rate_hz.unwrap_or_else(|| sensor.default_rate_hz());

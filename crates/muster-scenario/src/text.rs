@@ -2,6 +2,7 @@
 //! types.
 
 use crate::layout::Layout;
+use crate::materials::MaterialText;
 use crate::outline::{TerrainText, outlined};
 use crate::scene::Repeated;
 use crate::walls::{PlanText, WallsText};
@@ -228,6 +229,8 @@ spec! {
         fires: Named<FireText> = Named::default();
         /// Parts of space with a meaning, by name.
         zones: Named<ZoneText> = Named::default();
+        /// What surfaces are made of, by name: new materials, or keys of those of the library (`muster list materials`).
+        materials: Named<MaterialText> = Named::default();
     }
 }
 
@@ -357,6 +360,8 @@ spec! {
     pub struct SensorText {
         /// Which kind of sensor.
         kind: String;
+        /// A sensor of the library (`sensors/PRESET.yaml`) or a file; keys written here override it.
+        preset: Option<String>;
         /// How often it measures; its kind has a default.
         rate_hz: Option<f64>, in 0.000001..=1000000;
         /// When sensors of equal rate measure.

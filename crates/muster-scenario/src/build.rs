@@ -613,12 +613,7 @@ fn with_presets(files: &mut Files, mut robot: Node, path: &str, problems: &mut P
 }
 
 /// The text of a sensor laid over its preset, which may have one itself; both must be of one kind.
-fn over_preset(
-    files: &mut Files,
-    mut own: Node,
-    (path, left): (&str, usize),
-    problems: &mut Problems,
-) -> Option<Node> {
+fn over_preset(files: &mut Files, mut own: Node, (path, left): (&str, usize), problems: &mut Problems) -> Option<Node> {
     let Some(preset) = own.take("preset") else { return Some(own) };
     let path_of_preset = format!("{path}.preset");
     let Some(name) = preset.text().filter(|_| left > 0) else {

@@ -118,7 +118,9 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told() {
-        assert!(read("world: {materials: {mud: {reflectivty: 1}}}").unwrap_err().contains("did you mean \"reflectivity\"?"));
+        assert!(
+            read("world: {materials: {mud: {reflectivty: 1}}}").unwrap_err().contains("did you mean \"reflectivity\"?")
+        );
         assert!(read("world: {materials: {mud: {reflectivity: 2}}}").unwrap_err().contains("from 0 to 1"));
     }
 }

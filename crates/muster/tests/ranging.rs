@@ -89,7 +89,10 @@ fn every_preset_measures_a_wall_with_samples_of_its_size() {
 fn keys_beside_a_preset_win_and_wrong_ones_are_told() {
     let ranges = read(WALL, "{preset: urg04lx, rays: {count: 5}, range_max_m: 2}");
     assert_eq!(ranges, [f64::INFINITY; 5]);
-    let ranges = read(WALL, "{preset: urg04lx, rays: {kind: cone, count: 3, half_angle_deg: 1}, errors: {noise_m: 0, noise_per_m: 0}}");
+    let ranges = read(
+        WALL,
+        "{preset: urg04lx, rays: {kind: cone, count: 3, half_angle_deg: 1}, errors: {noise_m: 0, noise_per_m: 0}}",
+    );
     assert_eq!(ranges, [3.0; 3], "other rays replace those of the preset");
     assert!(problem("{kind: range, preset: urg4lx}").contains("did you mean \"urg04lx\"?"));
     assert!(problem("{kind: imu, preset: urg04lx}").contains("a preset of kind"));
@@ -139,11 +142,11 @@ fn open_space_reads_infinity() {
 }
 
 // S15: the situation of MORSE's test of its SICK, in our words: a box 2.5 m ahead fills the middle, the right is open, and
-// another box stands to the left. Rays count from right to left there, too.
+// another box stands to the left, the face of it 5.5 m aside. Our rays count from right to left (REP-103).
 #[test]
 fn a_sick_sees_the_boxes_of_morses_scene() {
     let world = "obstacles: {red: {box_size_m: [1, 1, 2], at: {xyz_m: [-7.5, 0, 1]}}, \
-                 green: {box_size_m: [1, 1, 2], at: {xyz_m: [-6.75, -5.6, 1]}}}";
+                 green: {box_size_m: [1.1, 1, 2], at: {xyz_m: [-6.35, -6, 1]}}}";
     let mut sim = simulation(&format!(
         "{{world: {{{world}}}, robots: [{{name: atrv, kind: atrv, at: {{xyz_m: [-4.5, 0, 0], yaw_deg: 180}}, \
          sensors: {{sick: {{preset: morse_sick, range_max_m: 10, at: {{xyz_m: [0, 0, 0.9]}}}}}}}}]}}"
@@ -152,16 +155,17 @@ fn a_sick_sees_the_boxes_of_morses_scene() {
     let ranges = values(&sim, "atrv.sick");
     let open = |rays: std::ops::Range<usize>| ranges[rays].iter().all(|&range_m| range_m == f64::INFINITY);
     assert!(open(0..75) && open(105..150), "nothing to the right, nor between the boxes");
-    for ray in 80..100 {
-        let expected = 2.5 / (ray as f64 - 90.0).to_radians().cos();
-        assert!((ranges[ray] - expected).abs() < 1e-6, "{ray}: {}", ranges[ray]);
+    let seen = |rays: std::ops::RangeInclusive<usize>| {
+        rays.map(|ray| ((ray as f64 - 90.0).to_radians(), ranges[ray])).collect::<Vec<(f64, f64)>>()
+    };
+    for (azimuth, range_m) in seen(80..=99) {
+        let (x, y) = (range_m * azimuth.cos(), range_m * azimuth.sin());
+        assert!((x - 2.5).abs() < 1e-6 && (y - 2.5 * azimuth.tan()).abs() < 1e-6, "{azimuth}: {range_m}");
     }
-    for ray in 85..=95 {
-        let azimuth = (ray as f64 - 90.0).to_radians();
-        let (x, y) = (ranges[ray] * azimuth.cos(), ranges[ray] * azimuth.sin());
-        assert!((x - 2.5).abs() < 1e-6 && (y - 2.5 * azimuth.tan()).abs() < 1e-6);
+    for (azimuth, range_m) in seen(159..=164) {
+        let expected = 5.5 / azimuth.sin();
+        assert!((range_m - expected).abs() < 1e-5 && (expected - 5.8).abs() < 0.15, "{azimuth}: {range_m}");
     }
-    assert!(ranges[159..165].iter().all(|range_m| (range_m - 5.8).abs() < 0.6), "{:?}", &ranges[159..165]);
 }
 
 // S14: the situation of MORSE's test of its proximity sensor, in our words
@@ -234,7 +238,8 @@ fn fit_range_prints_what_it_found() {
     let path = std::env::temp_dir().join(format!("muster-fit-{}.csv", std::process::id()));
     std::fs::write(&path, table).unwrap();
     let run = |more: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_muster")).arg("fit-range").arg(&path).args(more).output().unwrap();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_muster")).arg("fit-range").arg(&path).args(more).output().unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     };
     let (code, text) = run(&["--json"]);

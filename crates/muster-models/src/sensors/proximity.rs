@@ -158,13 +158,15 @@ mod tests {
     #[test]
     fn all_within_range_are_told_nearest_first() {
         let sensor = Proximity { range_m: 5.0, ..defaults() };
-        let expected =
-            [1.0, ROBOT, 11.0, 1.5, OBSTACLE, 1.0, 2.5, OBSTACLE, 0.0, 4.0, ROBOT, 12.0];
+        let expected = [1.0, ROBOT, 11.0, 1.5, OBSTACLE, 1.0, 2.5, OBSTACLE, 0.0, 4.0, ROBOT, 12.0];
         for (found, expected) in look(&sensor).iter().zip(expected) {
             assert!((found - expected).abs() < 1e-12);
         }
         assert_eq!(look(&sensor).len(), 12);
-        assert_eq!(look(&Proximity { max_count: 2, ..sensor })[..], look(&Proximity { range_m: 5.0, ..defaults() })[..6]);
+        assert_eq!(
+            look(&Proximity { max_count: 2, ..sensor })[..],
+            look(&Proximity { range_m: 5.0, ..defaults() })[..6]
+        );
     }
 
     #[test]

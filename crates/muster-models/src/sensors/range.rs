@@ -288,13 +288,7 @@ impl Range {
 
     /// The first step for one part of the scan, on a world seen `seen_s` after the scan's stamp (before it, if negative):
     /// tells of each ray its number, its direction in the world and what it met.
-    pub fn cast_slice(
-        &self,
-        at: &LookAt<'_>,
-        slice: usize,
-        seen_s: f64,
-        mut each: impl FnMut(usize, DVec3, &Hit),
-    ) {
+    pub fn cast_slice(&self, at: &LookAt<'_>, slice: usize, seen_s: f64, mut each: impl FnMut(usize, DVec3, &Hit)) {
         let reach = Reach { min_m: 0.0, max_m: self.spec.range_max_m, without: Some(at.robot) };
         match &self.caster {
             Caster::Rays(pattern) => {
@@ -369,7 +363,8 @@ impl Range {
                 distance_m[0] = f64::INFINITY;
             }
         }
-        let things = Things { facing: &mut facing[..count], material: &mut material[..count], glow: &mut glow[..count] };
+        let things =
+            Things { facing: &mut facing[..count], material: &mut material[..count], glow: &mut glow[..count] };
         let mut scan = Scan { distance_m: &mut distance_m[..count], things: Some(things), columns: self.columns };
         self.second_step(&mut scan, at);
         self.tell(sample, rays, count);
@@ -380,9 +375,7 @@ impl Range {
         match self.spec.aggregate {
             Aggregate::None => None,
             Aggregate::Minimum => aggregate::nearest(scan, 0..scan.distance_m.len()),
-            Aggregate::Weighted => {
-                self.spec.lobe.heard(&self.weights, scan, self.spec.accuracy == Accuracy::Material)
-            }
+            Aggregate::Weighted => self.spec.lobe.heard(&self.weights, scan, self.spec.accuracy == Accuracy::Material),
         }
     }
 

@@ -51,8 +51,7 @@ fn preset(name: &str) -> Result<Node, String> {
 fn read(text: &str) -> Result<Table, String> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let header: Vec<&str> =
-        lines.next().map(|(_, line)| line.split(',').map(str::trim).collect()).unwrap_or_default();
+    let header: Vec<&str> = lines.next().map(|(_, line)| line.split(',').map(str::trim).collect()).unwrap_or_default();
     let column = |name: &str| header.iter().position(|known| *known == name);
     let (Some(truth), Some(measured)) = (column("true_m"), column("measured_m")) else {
         return Err(format!("found columns {}, expected true_m and measured_m", header.join(", ")));

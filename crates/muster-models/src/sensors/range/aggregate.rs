@@ -84,8 +84,7 @@ mod tests {
     // R25
     #[test]
     fn what_is_small_and_off_the_axis_is_not_heard() {
-        let directions =
-            Rays::Cone(Cone { kind: String::new(), half_angle_deg: 30.0, count: 600 }).directions().all;
+        let directions = Rays::Cone(Cone { kind: String::new(), half_angle_deg: 30.0, count: 600 }).directions().all;
         let lobe: Lobe = defaults();
         let weights = lobe.weights(&directions);
         assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);

@@ -209,11 +209,9 @@ fn shake(
 ) {
     let mut noise = [[0.0; DRAWS]; 4];
     if let Some((stream, index, first)) = normals {
+        let [a, b, c, d] = &mut noise;
         for draw in 0..distance_m.len().min(DRAWS) {
-            let four = stream.normals(index, first + draw as u32);
-            for k in 0..4 {
-                noise[k][draw] = four[k];
-            }
+            [a[draw], b[draw], c[draw], d[draw]] = stream.normals(index, first + draw as u32);
         }
     }
     let noise = noise.as_flattened();
@@ -236,20 +234,26 @@ fn lose(
     chance: Chance,
 ) {
     let stream = chance.stream(Purpose::Loss);
+    let mut drawn = (usize::MAX, [0.0; 4]);
     for (ray, distance_m) in scan.distance_m.iter_mut().enumerate() {
-        // two numbers for a ray: whether it is lost or astray, and where it strays to
-        let four = stream.uniforms(chance.index, (ray / 2) as u32);
-        let (fate, place) = (four[ray % 2 * 2], four[ray % 2 * 2 + 1]);
+        let mut lost = 0.0;
         if *distance_m < f64::INFINITY {
-            let mut lost = errors.dropout + errors.dropout_per_m * *distance_m;
+            lost = errors.dropout + errors.dropout_per_m * *distance_m;
             if let (Accuracy::Material, Some(things)) = (accuracy, &scan.things) {
                 let material = &materials[things.material[ray] as usize];
-                let returned = (1.0 - lost) * (1.0 - dropout(material, things.facing[ray], *distance_m));
-                lost = 1.0 - returned;
+                lost += (1.0 - lost) * dropout(material, things.facing[ray], *distance_m);
             }
-            if fate < lost {
-                *distance_m = f64::INFINITY;
-            }
+        }
+        if lost <= 0.0 && errors.outliers <= 0.0 {
+            continue;
+        }
+        // two numbers for a ray: whether it is lost or astray, and where it strays to
+        if drawn.0 != ray / 2 {
+            drawn = (ray / 2, stream.uniforms(chance.index, (ray / 2) as u32));
+        }
+        let (fate, place) = (drawn.1[ray % 2 * 2], drawn.1[ray % 2 * 2 + 1]);
+        if fate < lost {
+            *distance_m = f64::INFINITY;
         }
         if fate > 1.0 - errors.outliers {
             *distance_m = min_m + (max_m - min_m) * place;

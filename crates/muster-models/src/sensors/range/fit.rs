@@ -208,7 +208,8 @@ impl Model {
             }
             let Some(step) = system.solve() else { return };
             let after: Vec<f64> = active.iter().zip(&step).map(|(&term, step)| self.noise[term] + step).collect();
-            let Some(worst) = (0..active.len()).filter(|&at| after[at] < 0.0).min_by(|&a, &b| after[a].total_cmp(&after[b]))
+            let Some(worst) =
+                (0..active.len()).filter(|&at| after[at] < 0.0).min_by(|&a, &b| after[a].total_cmp(&after[b]))
             else {
                 active.iter().zip(after).for_each(|(&term, value)| self.noise[term] = value);
                 return;
@@ -290,10 +291,10 @@ impl System {
     fn solve(mut self) -> Option<Vec<f64>> {
         let size = self.size;
         let scale: Vec<f64> = (0..size).map(|at| self.matrix[at * size + at]).collect();
-        for column in 0..size {
+        for (column, &scale) in scale.iter().enumerate() {
             let largest = |row: &usize| self.matrix[row * size + column].abs();
             let pivot = (column..size).max_by(|a, b| largest(a).total_cmp(&largest(b)))?;
-            if largest(&pivot) <= 1e-10 * scale[column] {
+            if largest(&pivot) <= 1e-10 * scale {
                 return None;
             }
             for at in 0..size {
@@ -332,8 +333,7 @@ mod tests {
         let incidence: Vec<f64> = (0..count).map(|at| FRAC_PI_2 * draw(at)[1]).collect();
         let mut facing: Vec<f64> = incidence.iter().map(|&angle| math::cos(angle)).collect();
         let mut material: Vec<f64> = (0..count).map(|at| (at % materials.len()) as f64).collect();
-        let mut light: Vec<f64> =
-            (0..count).map(|at| glow(&materials[material[at] as usize], facing[at])).collect();
+        let mut light: Vec<f64> = (0..count).map(|at| glow(&materials[material[at] as usize], facing[at])).collect();
         let mut distance_m = true_m.clone();
         let things = Things { facing: &mut facing, material: &mut material, glow: &mut light };
         let mut scan = Scan { distance_m: &mut distance_m, things: Some(things), columns: count };

@@ -133,8 +133,7 @@ fn only_rays_that_meet_black_have_its_bias() {
     let world = world(vec![wall(2.0, (-50.0, 0.0), 0), wall(2.0, (0.0, 50.0), 1)]);
     let errors = block(&[("bias_m", Value::Number(0.01))]);
     let read = |accuracy: &str| {
-        let pairs =
-            [("rays", planar(-40.0, 40.0, 80)), ("errors", errors.clone()), ("accuracy", word(accuracy))];
+        let pairs = [("rays", planar(-40.0, 40.0, 80)), ("errors", errors.clone()), ("accuracy", word(accuracy))];
         look(&sensor(&pairs), &world)
     };
     let [perfect, of_sensor, of_material] = ["perfect", "sensor", "material"].map(read);
@@ -154,13 +153,15 @@ fn what_was_met_is_told_with_material_and_intensity() {
     let pairs = [("rays", planar(-60.0, 60.0, 4)), ("output", word("full"))];
     let full = look(&sensor(&pairs), &world);
     let records: Vec<&[f64]> = full.chunks_exact(FULL.len()).collect();
-    let expected = [(0.25, 0.0, 0.0), (0.5 * 20_f64.to_radians().cos(), 0.0, 0.0), (0.05 * 20_f64.to_radians().cos(), 1.0, 1.0)];
+    let expected =
+        [(0.25, 0.0, 0.0), (0.5 * 20_f64.to_radians().cos(), 0.0, 0.0), (0.05 * 20_f64.to_radians().cos(), 1.0, 1.0)];
     for (record, (intensity, id, material)) in records.iter().zip(expected) {
         assert!((record[1] - intensity).abs() < 1e-6, "{record:?}, expected {intensity}");
         assert_eq!(record[2..], [0.0, super::super::neighbours::OBSTACLE, id, material]);
     }
     assert_eq!(records[3], [f64::INFINITY, 0.0, 0.0, NOTHING, NOTHING, NOTHING]);
-    let received = sensor(&[("rays", planar(0.0, 0.0, 1)), ("output", word("intensity")), ("intensity", word("received"))]);
+    let received =
+        sensor(&[("rays", planar(0.0, 0.0, 1)), ("output", word("intensity")), ("intensity", word("received"))]);
     let record = look(&received, &far_wall(4.0));
     assert!((record[0] - 4.0).abs() < 1e-6 && (record[1] - 0.5 / 16.0).abs() < 1e-7, "{record:?}");
 }
@@ -231,13 +232,13 @@ fn a_cone_reads_the_distance_to_a_pole_off_its_axis() {
 // R25 through the whole sensor: noise belongs to the one value, and what is mirrored away is not heard
 #[test]
 fn a_weighted_cone_is_one_value_with_one_noise() {
-    let rays = || block(&[("kind", word("cone")), ("half_angle_deg", Value::Number(20.0)), ("count", Value::Integer(200))]);
+    let rays =
+        || block(&[("kind", word("cone")), ("half_angle_deg", Value::Number(20.0)), ("count", Value::Integer(200))]);
     let errors = block(&[("noise_m", Value::Number(0.01)), ("incidence_max_deg", Value::Number(25.0))]);
     let pairs = [("rays", rays()), ("aggregate", word("weighted")), ("errors", errors), ("output", word("full"))];
     let sonar = sensor(&pairs);
     let world = far_wall(2.0);
-    let readings: Vec<f64> =
-        (0..5000).map(|index| look_from(&sonar, &world, &Pose::IDENTITY, index)[0]).collect();
+    let readings: Vec<f64> = (0..5000).map(|index| look_from(&sonar, &world, &Pose::IDENTITY, index)[0]).collect();
     let mean = readings.iter().sum::<f64>() / 5000.0;
     let std = deviation(readings.iter().map(|range_m| range_m - mean));
     assert!((mean - 2.0).abs() < 0.002 && (std / 0.01 - 1.0).abs() < 0.05, "{mean} {std}");
@@ -283,7 +284,21 @@ fn a_sweep_at_rest_is_a_scan_at_once() {
 #[test]
 fn every_resolution_of_the_paper_is_valid() {
     let world = far_wall(4.0);
-    let sizes = [(1, 1), (3, 1), (10, 1), (30, 1), (100, 1), (300, 1), (1000, 1), (35, 35), (50, 50), (70, 70), (100, 100), (140, 140), (200, 200)];
+    let sizes = [
+        (1, 1),
+        (3, 1),
+        (10, 1),
+        (30, 1),
+        (100, 1),
+        (300, 1),
+        (1000, 1),
+        (35, 35),
+        (50, 50),
+        (70, 70),
+        (100, 100),
+        (140, 140),
+        (200, 200),
+    ];
     for (columns, rows) in sizes {
         let rays = block(&[
             ("kind", word("grid")),

@@ -193,6 +193,9 @@ fn check(spec: &RangeSpec, node: &Node, path: &str, problems: &mut Problems) {
     if spec.range_min_m >= spec.range_max_m {
         wrong("range_min_m", format!("{} m", spec.range_min_m), "less than range_max_m");
     }
+    if spec.sweep_s > 0.0 && spec.aggregate != Aggregate::None {
+        wrong("sweep_s", "a sweep with aggregate".to_owned(), "one of the two: a single value has one instant");
+    }
     if spec.method == Method::Depth {
         if spec.sweep_s > 0.0 {
             let expected = "no sweep_s, or method: ray: a depth buffer shows one instant from one place";

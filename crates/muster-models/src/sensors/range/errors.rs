@@ -10,8 +10,8 @@
 //! - The light that comes back from a surface is `ρ ((1 − s) cos θ + s (n + 2)/2 cosⁿ 2θ)`, relative to a white matt surface
 //!   met squarely: Lambert's law for the scattered share, B. T. Phong's lobe (1975) with the usual normalisation for the
 //!   mirrored share s; as light and eye are in one place, the mirrored ray misses the eye by 2θ. What the receiver gets falls
-//!   with 1/r² (B. Höfle, N. Pfeifer, *Correction of laser scanning intensity data*, ISPRS J. 62, 2007, equation 6); devices
-//!   that sell it as reflectivity take that out (Velodyne VLP-16 manual, section 6.1).
+//!   with 1/r² (B. Höfle, N. Pfeifer, *Correction of laser scanning intensity data*, ISPRS J. 62, 2007); devices
+//!   that sell it as reflectivity take that out (Velodyne's VLP-16).
 //! - A sensor that sees a matt surface of reflectivity ρ₀ up to r₀ sees others as long as they send back no less light:
 //!   up to `r₀ √(ρ/ρ₀)` if met squarely.
 //! - Mixed pixels: a beam that meets an edge reads something between the two surfaces (C. Ye, J. Borenstein,

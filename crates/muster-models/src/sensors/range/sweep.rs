@@ -3,7 +3,7 @@
 //! A snapshot shows the world at one instant, and the sensor then. Inside the span around it the robot is taken to keep its
 //! velocity and angular velocity as it feels them itself (a constant twist), so that a robot that drives and turns goes
 //! along a circle: `x(t) = x + R J(ωt) v t` with `J(φ) = 1 + (1 − cos|φ|)/|φ|² [φ] + (|φ| − sin|φ|)/|φ|³ [φ]²` (R. M. Murray,
-//! Z. Li, S. S. Sastry, *A Mathematical Introduction to Robotic Manipulation*, 1994, section 2.3).
+//! Z. Li, S. S. Sastry, *A Mathematical Introduction to Robotic Manipulation*, 1994, chapter 2).
 
 use muster_core::component::Pose;
 use muster_core::math;

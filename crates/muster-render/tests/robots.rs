@@ -80,6 +80,7 @@ fn cohort() -> Arc<Cohort> {
             part("head", Shape::Sphere { radius_m: 0.15 }, 0.4),
         ],
         light: None,
+        tags: Vec::new(),
         key: String::new(),
     };
     Cohort::new(blueprint, &Calm)

@@ -238,6 +238,7 @@ impl RobotBuilder {
                 intensity_cd: light.intensity_cd,
                 colour: light.colour,
             }),
+            tags: text.tags.clone(),
             key,
         };
         self.check(&blueprint, reading).then_some(blueprint)
@@ -297,6 +298,11 @@ impl RobotBuilder {
         let fields = made.as_ref().map(|sensor| sensor.fields());
         let kinds = self.registry.modifiers;
         let modifiers = make_modifiers(kinds, &common.modifiers, fields, (node.place, &path), reading.problems);
+        if let Some(preset) = common.preset {
+            let expected = "presets in the block itself, not in its overrides";
+            reading.problems.error(node.place, &below(&path, "preset"), format!("{preset:?}"), expected);
+            return None;
+        }
         let (kind, sensor) = (kind?, made?);
         let rate_hz = common.rate_hz.unwrap_or_else(|| sensor.default_rate_hz());
         let rate = match sensor.sense() {

@@ -3,6 +3,7 @@
 
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
 use crate::contact::{Bond, Mobility, Part};
+use crate::daylight::Daylight;
 use crate::event::Event;
 use crate::joints::{Frame, JointColumns, jointed, reach_m};
 use crate::lanes::{LANES, Quantity, body};
@@ -41,6 +42,8 @@ pub struct Environment {
     pub zones: Vec<Zone>,
     /// What surfaces are made of; the first is that of whatever names none.
     pub materials: Vec<Material>,
+    /// What cameras see by.
+    pub daylight: Daylight,
     /// Who makes pictures.
     pub renderer: Arc<dyn Renderer>,
 }
@@ -60,6 +63,7 @@ impl Environment {
             fires: Vec::new(),
             zones: Vec::new(),
             materials: vec![Material::plain()],
+            daylight: Daylight::NOON,
             renderer: Arc::new(Null),
         }
     }

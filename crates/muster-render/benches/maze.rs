@@ -87,7 +87,7 @@ fn cost_ms(engine: &Cpu, world: &Snapshot, views: &[View]) -> [f64; 2] {
         for _ in 0..ROUNDS {
             for (things, takes_ms) in takes_ms.iter_mut().enumerate() {
                 let begin = Instant::now();
-                let wanted = Wanted { things: things == 1, colour: false };
+                let wanted = Wanted { things: things == 1 };
                 engine.take(world, view, wanted, &mut |picture| {
                     std::hint::black_box(picture);
                 });

@@ -111,7 +111,7 @@ impl Renderer for Cpu {
     }
 
     fn offers(&self) -> Wanted {
-        Wanted { things: true, colour: false }
+        Wanted { things: true }
     }
 
     fn shape_error_m(&self, shape: &Shape, distance_m: f64) -> f64 {

@@ -17,7 +17,7 @@ use muster_core::snapshot::Snapshot;
 use muster_render::Cpu;
 use std::sync::Arc;
 
-const THINGS: Wanted = Wanted { things: true, colour: false };
+const THINGS: Wanted = Wanted { things: true };
 
 fn world(solids: Vec<(Shape, Pose)>) -> Snapshot {
     let obstacle = |(shape, pose)| Obstacle::new("", Solid::new(shape).unwrap(), pose);

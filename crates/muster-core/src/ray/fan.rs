@@ -87,7 +87,7 @@ impl Met {
 
 /// The least of eight numbers.
 #[inline(always)]
-fn least<W: Wide<Real = f32>>(all: W) -> f32 {
+pub(super) fn least<W: Wide<Real = f32>>(all: W) -> f32 {
     let mut lanes = [0.0; WIDTH];
     all.store(&mut lanes);
     let pairs = [0, 1, 2, 3].map(|lane| if lanes[lane] < lanes[lane + 4] { lanes[lane] } else { lanes[lane + 4] });

@@ -42,6 +42,12 @@ impl Outline {
     #[inline(always)]
     pub(crate) fn distance<W: Wide>(&self, token: W::Token, from: DVec3, direction: Wide3<W>, min: W) -> W {
         let from = splat3::<W>(token, [W::real(from.x), W::real(from.y), W::real(from.z)]);
+        self.distance_from(token, from, direction, min)
+    }
+
+    /// The same along rays from several points.
+    #[inline(always)]
+    pub(crate) fn distance_from<W: Wide>(&self, token: W::Token, from: Wide3<W>, direction: Wide3<W>, min: W) -> W {
         match *self {
             Self::Plane => beyond(token, -from[2] / direction[2], min),
             Self::Box(half) => first(token, &slabs(token, half, from, direction), min),

@@ -5,8 +5,9 @@
 //! ray slips between them (Plücker coordinates; Wald et al., Embree 2014). Single precision decides which triangle is
 //! met; the distance is computed anew in double precision from its plane.
 
-use super::fan::{Fan, Met, single};
+use super::fan::{Fan, GROUPS, Met, least, single};
 use super::scene::First;
+use super::sheaf::DARK;
 use super::tree::{Beam, Bounds, Stack, Tree};
 use super::wide::{WIDTH, Wide, Wide3, Work, add3, cross, dot, load3, splat3, sub3};
 use glam::{DVec3, Vec3};
@@ -128,6 +129,12 @@ impl Triangles {
         any
     }
 
+    /// What single-precision coordinates are relative to.
+    #[inline(always)]
+    pub(super) fn centre_m(&self) -> DVec3 {
+        self.centre_m
+    }
+
     /// Unit normal of a triangle's plane and its distance from the origin of the solid.
     #[inline(always)]
     pub(crate) fn plane(&self, triangle: u32) -> (DVec3, f64) {
@@ -220,6 +227,118 @@ impl<W: Wide<Real = f32>> Work<W> for CastRay<'_> {
                 first.distance
             },
         );
+    }
+}
+
+/// Marks parallel rays that meet a triangle, in the frame of the solid.
+pub(super) struct ShadeRays<'a> {
+    pub(super) triangles: &'a Triangles,
+    /// Where they start from the centre of the triangles, as columns, in groups.
+    pub(super) from: &'a [[[f32; WIDTH]; 3]],
+    pub(super) direction: [f32; 3],
+    pub(super) max: f32,
+    pub(super) dark: &'a mut [u32; GROUPS],
+    pub(super) stack: &'a mut Stack,
+}
+
+impl<W: Wide<Real = f32>> Work<W> for ShadeRays<'_> {
+    #[inline(always)]
+    fn run(self, token: W::Token) {
+        let Self { triangles, from, direction, max, dark, stack } = self;
+        let (mut low, mut high) = (load3::<W>(token, &from[0]), load3::<W>(token, &from[0]));
+        for group in &from[1..] {
+            let here = load3::<W>(token, group);
+            for axis in 0..3 {
+                (low[axis], high[axis]) = (low[axis].min(here[axis]), high[axis].max(here[axis]));
+            }
+        }
+        let mut bounds = Bounds::EMPTY;
+        for axis in 0..3 {
+            (bounds.low[axis], bounds.high[axis]) = (least(low[axis]), -least(-high[axis]));
+        }
+        let beam = Beam::new(&bounds, &Bounds { low: direction, high: direction }, 0.0);
+        let around = around(token, splat3::<W>(token, bounds.low), splat3::<W>(token, bounds.high));
+        let towards = splat3::<W>(token, direction);
+        triangles.tree.walk::<W>(
+            token,
+            &beam,
+            stack,
+            max,
+            #[inline(always)]
+            |leaf, limit, _| {
+                let across = Across::<W>::new(token, &triangles.blocks[leaf as usize], towards);
+                match across.shade(token, (&around, from), max, dark) {
+                    true if dark[..from.len()].iter().all(|&dark| dark == DARK) => f32::NEG_INFINITY,
+                    _ => limit,
+                }
+            },
+        );
+    }
+}
+
+/// What follows from the direction of parallel rays for eight triangles: barycentric coordinates and the distance of a ray
+/// are offsets minus dot products with its origin (Möller and Trumbore, written out).
+struct Across<W: Wide> {
+    along: [Wide3<W>; 3],
+    offset: Wide3<W>,
+}
+
+impl<W: Wide<Real = f32>> Across<W> {
+    #[inline(always)]
+    fn new(token: W::Token, block: &Block, direction: Wide3<W>) -> Self {
+        let [a, b, c] = [0, 1, 2].map(|corner| load3::<W>(token, &block.corners[corner]));
+        let normal = load3::<W>(token, &block.normal);
+        let per = W::splat(token, 1.0) / dot(normal, direction);
+        let scaled = |vector: Wide3<W>| [vector[0] * per, vector[1] * per, vector[2] * per];
+        let along = [scaled(cross(direction, sub3(c, a))), scaled(cross(direction, sub3(a, b))), scaled(normal)];
+        Self { along, offset: [dot(a, along[0]), dot(a, along[1]), dot(a, along[2])] }
+    }
+
+    /// Marks rays that meet a triangle; true if there are any.
+    #[inline(always)]
+    fn shade(
+        &self,
+        token: W::Token,
+        ((middle, reach), from): (&(Wide3<W>, Wide3<W>), &[[[f32; WIDTH]; 3]]),
+        max: f32,
+        dark: &mut [u32; GROUPS],
+    ) -> bool {
+        let (zero, edge, whole) =
+            (W::splat(token, 0.0), W::splat(token, -EDGE), W::splat(token, 1.0 + EDGE));
+        // what some ray within the bounds could have at least and at most
+        let spans = [0, 1, 2].map(|at| {
+            let (low, high) = span(self.along[at], *middle, *reach);
+            (self.offset[at] - high, self.offset[at] - low)
+        });
+        let inside = zero.both(edge.le(spans[0].1), edge.le(spans[1].1));
+        let inside = zero.both(inside, (spans[0].0 + spans[1].0).le(whole));
+        let mut candidates = zero.bits(zero.both(inside, zero.le(spans[2].1)));
+        if candidates == 0 {
+            return false;
+        }
+        let mut columns = [[0.0; WIDTH]; 12];
+        for at in 0..3 {
+            (0..3).for_each(|axis| self.along[at][axis].store(&mut columns[3 * at + axis]));
+            self.offset[at].store(&mut columns[9 + at]);
+        }
+        let (max, mut any) = (W::splat(token, max), false);
+        while candidates != 0 {
+            let lane = candidates.trailing_zeros() as usize & 7;
+            candidates &= candidates - 1;
+            let [u_along, v_along, t_along] =
+                [0, 3, 6].map(|at| splat3::<W>(token, [columns[at][lane], columns[at + 1][lane], columns[at + 2][lane]]));
+            let [u_from, v_from, t_from] = [9, 10, 11].map(|at| W::splat(token, columns[at][lane]));
+            for (group, dark) in from.iter().zip(dark.iter_mut()).filter(|(_, dark)| **dark != DARK) {
+                let from = load3::<W>(token, group);
+                let (u, v) = (u_from - dot(from, u_along), v_from - dot(from, v_along));
+                let distance = t_from - dot(from, t_along);
+                let inside = zero.both(zero.both(edge.le(u), edge.le(v)), (u + v).le(whole));
+                let met = zero.bits(zero.both(inside, zero.both(zero.le(distance), distance.le(max))));
+                *dark |= met;
+                any |= met != 0;
+            }
+        }
+        any
     }
 }
 

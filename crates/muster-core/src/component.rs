@@ -12,6 +12,7 @@ use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
 use crate::model::Environment;
 use crate::node::{Node, Problems};
+use crate::render::lens::Lens;
 use crate::service::Service;
 use crate::simd::Simd;
 use crate::snapshot::Snapshot;
@@ -477,6 +478,16 @@ pub trait Sensor: Send + Sync {
     fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
         _ = frames;
         Ok(None)
+    }
+
+    /// The lens of a camera: its samples are images, a record for each pixel, row by row from the top.
+    fn image(&self) -> Option<&Lens> {
+        None
+    }
+
+    /// Directions in the frame of a range sensor, one for each record of a sample.
+    fn rays(&self) -> Option<&[DVec3]> {
+        None
     }
 
     /// True if it tells whom the robot touched: only then is that remembered, see [`Contacts::with`].

@@ -149,6 +149,11 @@ impl SensorSlot {
         self.modifiers = modifiers;
     }
 
+    /// True if samples are made only while somebody wants them. They are then no part of the state's hash.
+    pub fn on_demand(&self) -> bool {
+        matches!(self.sensor.sense(), Sense::World(look) if look.on_demand())
+    }
+
     /// What its samples hold after all modifiers.
     pub fn fields(&self) -> &[Quantity] {
         self.modifiers.last().map_or(self.sensor.fields(), |last| &last.fields)

@@ -122,6 +122,10 @@ struct LookSchedule {
     ticker: Ticker,
     items: Vec<LookItem>,
     due: Option<u64>,
+    /// Whether the sensor needs the parts of robots where they are.
+    sees_bodies: bool,
+    /// False while nobody listens to any of them.
+    wanted: bool,
 }
 
 /// A local sensor others read: its samples are posted at the boundaries at which they become visible.
@@ -287,7 +291,7 @@ impl World {
         let (now, window) = (self.state.time, self.model.window.ns().max(1));
         let lattice = SimTime::from_ns((now.ns() / window + 1) * window);
         let command = self.state.commands.first().map(|command| command.time);
-        let looks = self.looks.iter().map(|look| look.ticker.next);
+        let looks = self.looks.iter().filter(|look| look.wanted).map(|look| look.ticker.next);
         let posts = self.publics.iter().map(|public| self.post_time(public));
         let visible = self.state.under_way.iter().map(|job| job.visible_at);
         let times = command.into_iter().chain([self.next_event()]).chain(looks).chain(posts).chain(visible);
@@ -327,7 +331,7 @@ impl World {
     fn freeze(&mut self, end: SimTime) -> Option<Arc<Frozen>> {
         let mut any = false;
         for look in &mut self.looks {
-            look.due = look.ticker.take_due(look.rate, end);
+            look.due = look.ticker.take_due(look.rate, end).filter(|_| look.wanted);
             any |= look.due.is_some();
         }
         any.then(|| self.freeze_realms())
@@ -354,7 +358,7 @@ impl World {
         let mut entries = std::mem::take(&mut self.state.board.entries);
         let state = &self.state;
         executor.for_each_mut(&mut entries, &|_, entry| {
-            let Some(schedule) = looks.get(entry.schedule as usize) else { return };
+            let Some(schedule) = looks.get(entry.schedule as usize).filter(|_| entry.wanted) else { return };
             let (Some(index), true) = (schedule.due, schedule.latency == SimTime::ZERO) else { return };
             let Some(robot) = state.roster.get(entry.owner.0).filter(|robot| !state.isolated(robot)) else { return };
             entry.panic = attempt(|| {
@@ -411,9 +415,13 @@ impl World {
         let mut job = spare.or_else(|| self.husks.pop()).unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
         let (mut items, values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
         items.clear();
-        let well =
-            |item: &&LookItem| !self.state.roster.get(item.robot).is_some_and(|robot| self.state.isolated(robot));
-        items.extend(schedule.items.iter().filter(well).cloned());
+        let wanted = |item: &&LookItem| {
+            self.state.roster.get(item.robot).is_some_and(|robot| {
+                let entry = self.state.board.entries.get(robot.slots[item.sensor as usize] as usize);
+                entry.is_some_and(|entry| entry.wanted) && !self.state.isolated(robot)
+            })
+        };
+        items.extend(schedule.items.iter().filter(wanted).cloned());
         *job = fresh(items, values);
         // what is under way is known by its time; the result itself stays with the background until it is due
         self.state.under_way.push(fresh(Vec::new(), Vec::new()));
@@ -567,7 +575,15 @@ impl World {
     pub fn listen(&mut self, robot: &str, sensor: &str) -> bool {
         let Some((number, found)) = self.state.roster.find(robot) else { return false };
         let ear = (found.realm, found.key, sensor.to_owned());
-        self.ears.contains(&ear) || (self.hear(number, sensor) && self.ears.insert(ear))
+        let new = !self.ears.contains(&ear);
+        if new && !self.hear(number, sensor) {
+            return false;
+        }
+        if new {
+            self.ears.insert(ear);
+            self.note_demand();
+        }
+        true
     }
 
     /// What became visible to listeners during the last window.

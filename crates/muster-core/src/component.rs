@@ -572,7 +572,14 @@ pub trait Look: Send + Sync {
         false
     }
 
-    /// Fills the sample.
+    /// A sample that takes its time, such as the sweep of a scanner, is looked at in so many slices, evenly over so many
+    /// seconds before its stamp (no more than the time between two samples).
+    fn slices(&self) -> (usize, f64) {
+        (1, 0.0)
+    }
+
+    /// Fills the sample, or with [`LookAt::slice`] as much of it as is due. What earlier slices left is still in it; a robot
+    /// that came in the middle of a sweep has missed some.
     fn look(&self, at: &LookAt<'_>, sample: &mut Vec<f64>);
 }
 
@@ -590,6 +597,10 @@ pub struct LookAt<'a> {
     pub index: u64,
     /// Time between two samples.
     pub period_s: f64,
+    /// Which slice of the sample is due, see [`Look::slices`].
+    pub slice: usize,
+    /// From now until the sample's stamp.
+    pub ahead_s: f64,
     /// How to run kernels.
     pub simd: Simd,
 }

@@ -7,6 +7,7 @@ use muster_core::service::Parameter;
 use muster_core::spec::{Field, Schema, Spec};
 use muster_models::REGISTRY;
 use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
+use muster_scenario::materials::MaterialText;
 use muster_scenario::outline::{MeshText, TerrainText};
 use muster_scenario::text::{
     At, DriverText, EventText, ExpectText, FireText, FrameText, HeldText, LightText, MotionText, ObjectText,
@@ -65,7 +66,7 @@ pub(crate) fn text() -> String {
         "# Reference\n\nMade by `cargo xtask reference` from the tables that read scenarios. Units are in the names.\n",
     );
     page.push_str(HABITS);
-    let blocks: [(&str, &[Field]); 31] = [
+    let blocks: [(&str, &[Field]); 32] = [
         ("Scenario", ScenarioText::FIELDS),
         ("`world`", WorldText::FIELDS),
         ("`world.water`", WaterText::FIELDS),
@@ -77,6 +78,7 @@ pub(crate) fn text() -> String {
         ("`world.objects.NAME`", ObjectText::FIELDS),
         ("`world.fires.NAME`", FireText::FIELDS),
         ("`world.zones.NAME`", ZoneText::FIELDS),
+        ("`world.materials.NAME`", MaterialText::FIELDS),
         ("`run`", RunText::FIELDS),
         ("A robot", RobotText::FIELDS),
         ("`attached`", HeldText::FIELDS),
@@ -125,38 +127,55 @@ fn services(page: &mut String) {
     }
 }
 
+/// What may be written in a block of a component.
+fn block(page: &mut String, name: &str, fields: &[Field]) {
+    _ = writeln!(page, "\nIn `{name}`:\n");
+    table(page, fields);
+}
+
 fn family<T: ?Sized>(page: &mut String, title: &str, kinds: &[Kind<T>]) {
     _ = writeln!(page, "\n## {title}");
     for kind in kinds {
         _ = writeln!(page, "\n### `{}`\n\n{}\n", kind.name, kind.doc);
         table(page, kind.fields);
         for field in kind.fields {
-            if let Schema::List { of, .. } = (field.schema)()
-                && let Schema::Block(parts) = *of
-            {
-                _ = writeln!(page, "\nEach of `{}`:\n", field.name);
-                table(page, parts);
+            match (field.schema)() {
+                Schema::List { of, .. } => {
+                    if let Schema::Block(parts) = *of {
+                        _ = writeln!(page, "\nEach of `{}`:\n", field.name);
+                        table(page, parts);
+                    }
+                }
+                Schema::Block(parts) => block(page, field.name, parts),
+                Schema::Either(forms) => {
+                    for form in forms {
+                        if let Schema::Block(parts) = form {
+                            block(page, field.name, parts);
+                        }
+                    }
+                }
+                _ => (),
             }
         }
     }
 }
 
-/// What samples hold, for sensors that can be made without parameters, at each of their levels of detail.
+/// What samples hold, for sensors that can be made without parameters, at each of their levels of detail or outputs.
 fn samples(page: &mut String) {
     page.push_str("\n### Fields of samples\n\n| sensor | fields |\n|---|---|\n");
     for kind in REGISTRY.sensors {
-        let level = kind.fields.iter().find(|field| field.name == "level").map(|field| (field.schema)());
-        match level {
-            Some(Schema::Choice(levels)) => levels.iter().for_each(|level| sample(page, kind, Some(level))),
+        let decides = |field: &&Field| ["level", "output"].contains(&field.name);
+        match kind.fields.iter().find(decides).map(|field| (field.name, (field.schema)())) {
+            Some((key, Schema::Choice(words))) => words.iter().for_each(|word| sample(page, kind, Some((key, word)))),
             _ => sample(page, kind, None),
         }
     }
 }
 
-fn sample(page: &mut String, kind: &Kind<dyn Sensor>, level: Option<&str>) {
+fn sample(page: &mut String, kind: &Kind<dyn Sensor>, with: Option<(&str, &str)>) {
     let mut node = Node::default();
-    if let Some(level) = level {
-        node.set("level", Node::of(Value::Text(level.to_owned())));
+    if let Some((key, word)) = with {
+        node.set(key, Node::of(Value::Text(word.to_owned())));
     }
     let Some(sensor) = (kind.build)(&node, "", &[], &mut Problems::default()) else { return };
     let field = |field: &Quantity| match field.len {
@@ -164,8 +183,8 @@ fn sample(page: &mut String, kind: &Kind<dyn Sensor>, level: Option<&str>) {
         len => format!("`{}` ×{len}", field.name),
     };
     let fields: Vec<String> = sensor.fields().iter().map(field).collect();
-    let level = level.map_or_else(String::new, |level| format!(", `level: {level}`"));
-    _ = writeln!(page, "| `{}`{level} | {} |", kind.name, fields.join(", "));
+    let with = with.map_or_else(String::new, |(key, word)| format!(", `{key}: {word}`"));
+    _ = writeln!(page, "| `{}`{with} | {} |", kind.name, fields.join(", "));
 }
 
 fn table(page: &mut String, fields: &[Field]) {

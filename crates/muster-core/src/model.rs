@@ -194,6 +194,8 @@ pub struct Blueprint {
     pub parts: Vec<Part>,
     /// Its lamp.
     pub light: Option<Light>,
+    /// What it is, in words that sensors look for.
+    pub tags: Vec<String>,
     /// Text that is equal exactly for robots that may share a cohort.
     pub key: String,
 }

@@ -51,6 +51,17 @@ impl Body {
     }
 }
 
+/// A lamp that is on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lamp {
+    /// The robot it is on, as an index into the snapshot.
+    pub robot: u32,
+    /// Luminous intensity, cd.
+    pub intensity_cd: f64,
+    /// Red, green and blue, each from 0 to 1.
+    pub colour: [f64; 3],
+}
+
 /// Every robot at one instant, in the order of the roster.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -62,6 +73,8 @@ pub struct Snapshot {
     pub environment: Arc<Environment>,
     /// Visible parts of the robots, in their order; only if a sensor of the world [needs them](crate::component::Look::sees_bodies).
     pub bodies: Vec<Body>,
+    /// Lamps that are on, in the order of the robots; only if a sensor needs bodies.
+    pub lamps: Vec<Lamp>,
     /// Poses of the robots' frames on their bodies.
     frames: Vec<Pose>,
     /// Where the bodies and the frames of each robot begin.
@@ -84,6 +97,7 @@ impl Snapshot {
             robots: Vec::new(),
             environment,
             bodies: Vec::new(),
+            lamps: Vec::new(),
             frames: Vec::new(),
             firsts: Vec::new(),
             grids: Vec::new(),
@@ -129,6 +143,13 @@ impl Snapshot {
         let end = self.firsts.get(robot + 1).map_or(self.bodies.len(), |next| next.0 as usize);
         let frames = frame as usize..frame as usize + cohort.blueprint.frames.len();
         (&mut self.bodies[body as usize..end], &mut self.frames[frames])
+    }
+
+    /// The visible parts of a robot; none if no sensor needs bodies.
+    pub fn bodies_of(&self, robot: usize) -> &[Body] {
+        let Some(&(first, _)) = self.firsts.get(robot) else { return &[] };
+        let end = self.firsts.get(robot + 1).map_or(self.bodies.len(), |next| next.0 as usize);
+        &self.bodies[first as usize..end]
     }
 
     /// Where a frame of a robot is on its body.

@@ -20,10 +20,13 @@ pub mod gyroscope;
 pub mod imu;
 pub mod joint_encoder;
 pub mod joint_state;
+pub mod light;
 pub mod magnetometer;
 pub mod neighbours;
 pub mod odometry;
+pub mod proximity;
 pub mod radar_altimeter;
+pub mod range;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod thermometer;
@@ -59,10 +62,13 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     imu::KIND,
     joint_encoder::KIND,
     joint_state::KIND,
+    light::KIND,
     magnetometer::KIND,
     neighbours::KIND,
     odometry::KIND,
+    proximity::KIND,
     radar_altimeter::KIND,
+    range::KIND,
     thermometer::KIND,
     truth::KIND,
     velocity::KIND,

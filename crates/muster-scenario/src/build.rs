@@ -4,6 +4,7 @@
 use crate::events::{quote_commas, read_events};
 use crate::files::{Files, Loaded, UNFINISHED};
 use crate::layout;
+use crate::materials;
 use crate::merge::merge;
 use crate::robot::{GroupNames, ONE_SHAPE, RobotBuilder, at_pose, make_modifiers, only_shape, place_below, told};
 use crate::scene::{self, Ground};
@@ -129,6 +130,7 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
     }
     lay_all_over(&mut node, over, &mut problems);
     with_objects(files, &mut node, &mut problems);
+    materials::with_library(files, &mut node, &mut problems);
     quote_commas(&mut node, &mut problems);
     let read = |node: &Node, problems: &mut Problems| <ScenarioText as Spec>::read(node, "", &["include"], problems);
     let Some((text, _)) = read_sound(&node, "", &[], &mut problems, read) else {
@@ -367,6 +369,7 @@ fn environment(
             })
             .collect(),
         zones: zones(world, node, problems),
+        materials: materials::all(&world.materials),
         ..Environment::empty()
     }
 }
@@ -454,6 +457,7 @@ fn place_robots(
             look_through(&own_part(&whole), (&path, false), &mut builder, problems);
             continue;
         }
+        let Some(whole) = with_presets(files, whole, &path, problems) else { continue };
         let before = problems.errors();
         let Some(first) = look_through(&whole, (&path, true), &mut builder, problems) else { continue };
         if !overrides_fit(&first.overrides, &path, problems) {
@@ -682,6 +686,62 @@ fn based_on(
                     if short { hint.replace(&format!("{folder}/"), "").replace(".yaml", "") } else { hint }
                 });
                 problems.error_with_hint(place, &format!("{path}.kind"), problem.found, problem.expected, hint);
+            }
+            None
+        }
+    }
+}
+
+/// A robot with its sensors laid over the files their `preset`s name.
+fn with_presets(files: &mut Files, mut robot: Node, path: &str, problems: &mut Problems) -> Option<Node> {
+    let preset = |sensor: &Node| sensor.get("preset").is_some();
+    let sensors = robot.get("sensors").and_then(Node::entries).unwrap_or_default();
+    if !sensors.iter().any(|entry| preset(&entry.value)) {
+        return Some(robot);
+    }
+    let mut sensors = robot.take("sensors")?;
+    if let Value::Map(entries) = &mut sensors.value {
+        for entry in entries.iter_mut().filter(|entry| preset(&entry.value)) {
+            let path = format!("{path}.sensors.{}", entry.key);
+            entry.value = over_preset(files, std::mem::take(&mut entry.value), (&path, KIND_CHAIN_MAX), problems)?;
+        }
+    }
+    robot.set("sensors", sensors);
+    Some(robot)
+}
+
+/// The text of a sensor laid over its preset, which may have one itself; both must be of one kind.
+fn over_preset(files: &mut Files, mut own: Node, (path, left): (&str, usize), problems: &mut Problems) -> Option<Node> {
+    let Some(preset) = own.take("preset") else { return Some(own) };
+    let path_of_preset = format!("{path}.preset");
+    let Some(name) = preset.text().filter(|_| left > 0) else {
+        let expected = format!("the name of a preset, at most {KIND_CHAIN_MAX} of which build on each other");
+        problems.error(preset.place, &path_of_preset, preset.found(), expected);
+        return None;
+    };
+    let short = !name.ends_with(".yaml");
+    let file = if short { format!("sensors/{name}.yaml") } else { name.to_owned() };
+    match files.load_from(&file, preset.place) {
+        Ok(base) => {
+            let mut base = over_preset(files, base, (path, left - 1), problems)?;
+            base.take("about");
+            if let (Some(kind), Some(other)) = (own.get("kind"), base.get("kind"))
+                && kind.value != other.value
+            {
+                let found = format!("a preset of kind {}", other);
+                problems.error(preset.place, &path_of_preset, found, format!("one of kind {kind}"));
+                return None;
+            }
+            Some(merge(base, own))
+        }
+        Err(found) => {
+            for problem in found {
+                let place = if problem.place.line == 0 { preset.place } else { problem.place };
+                let hint = problem.hint.map(|hint| match short {
+                    true => hint.replace("sensors/", "").replace(".yaml", ""),
+                    false => hint,
+                });
+                problems.error_with_hint(place, &path_of_preset, problem.found, problem.expected, hint);
             }
             None
         }

@@ -164,6 +164,14 @@ impl Files {
         Loaded { node, problems: load.problems }.finish()
     }
 
+    /// Reads a file of the built-in library and nothing else; `None` if it has none of this name.
+    pub fn load_built_in(&mut self, name: &str) -> Option<Result<Node, Vec<Problem>>> {
+        self.library.text(name)?;
+        let mut load = Load::default();
+        let node = self.include_found(Found::Library(name.to_owned()), Place::default(), 0, &mut load);
+        Some(Loaded { node, problems: load.problems }.finish())
+    }
+
     /// Reads a text and all it includes, as if it were the contents of the file `path`.
     pub fn load_text(&mut self, path: &str, text: &str) -> Result<Node, Vec<Problem>> {
         self.load_text_partly(path, text).finish()
@@ -212,6 +220,10 @@ impl Files {
     /// What an included file holds, its own includes resolved; none when a problem was noted.
     fn include(&mut self, name: &str, place: Place, depth: usize, load: &mut Load) -> Option<Node> {
         let found = self.find(name, place, load)?;
+        self.include_found(found, place, depth, load)
+    }
+
+    fn include_found(&mut self, found: Found, place: Place, depth: usize, load: &mut Load) -> Option<Node> {
         let key = found.key();
         if load.failed.contains(&key) || !chain_may_grow(&found, place, load) {
             return None;

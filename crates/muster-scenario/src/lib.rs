@@ -8,6 +8,7 @@ pub mod build;
 mod events;
 pub mod files;
 pub mod layout;
+pub mod materials;
 pub mod merge;
 pub mod outline;
 mod robot;

@@ -2,6 +2,7 @@
 //! types.
 
 use crate::layout::Layout;
+use crate::materials::MaterialText;
 use crate::outline::{TerrainText, outlined};
 use crate::scene::Repeated;
 use crate::walls::{PlanText, WallsText};
@@ -220,6 +221,8 @@ spec! {
         fires: Named<FireText> = Named::default();
         /// Parts of space with a meaning, by name.
         zones: Named<ZoneText> = Named::default();
+        /// What surfaces are made of, by name: new materials, or keys of those of the library (`muster list materials`).
+        materials: Named<MaterialText> = Named::default();
     }
 }
 
@@ -349,6 +352,8 @@ spec! {
     pub struct SensorText {
         /// Which kind of sensor.
         kind: String;
+        /// A sensor of the library (`sensors/PRESET.yaml`) or a file; keys written here override it.
+        preset: Option<String>;
         /// How often it measures; its kind has a default.
         rate_hz: Option<f64>, in 0.000001..=1000000;
         /// When sensors of equal rate measure.
@@ -574,6 +579,8 @@ spec! {
         meets: Vec<String> = Vec::new();
         /// Its lamp; `{}` for one that is on.
         light: Option<LightText>;
+        /// What it is, in words that sensors look for: `robot`, `victim`.
+        tags: Vec<String> = Vec::new();
         /// Overrides for single robots of a count, by name or number.
         overrides: Node;
     }

@@ -1,4 +1,4 @@
-//! The library of robots, objects and worlds, embedded in the binary so that it needs no installation. Adding a file to
+//! The library of robots, objects, sensors, materials and worlds, embedded in the binary so that it needs no installation. Adding a file to
 //! `library/` is adding a row here.
 
 macro_rules! files {
@@ -10,6 +10,7 @@ macro_rules! files {
 
 files![
     "demos/fleet.yaml",
+    "materials.yaml",
     "mounts/pan_tilt.yaml",
     "objects/bed.yaml",
     "objects/chair.yaml",
@@ -57,6 +58,16 @@ files![
     "robots/submarine.yaml",
     "robots/surveyor.yaml",
     "robots/tracked_robot.yaml",
+    "sensors/gp2y0a21.yaml",
+    "sensors/hc_sr04.yaml",
+    "sensors/lidar_lite.yaml",
+    "sensors/lms200.yaml",
+    "sensors/morse_sick.yaml",
+    "sensors/tfmini.yaml",
+    "sensors/tof_camera.yaml",
+    "sensors/urg04lx.yaml",
+    "sensors/ust10lx.yaml",
+    "sensors/vlp16.yaml",
     "worlds/airfield.yaml",
     "worlds/arena.yaml",
     "worlds/empty.yaml",
@@ -81,7 +92,7 @@ mod tests {
     #[test]
     fn every_file_of_the_library_folder_is_embedded() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library");
-        for folder in ["demos", "mounts", "objects", "robots", "worlds"] {
+        for folder in ["demos", "mounts", "objects", "robots", "sensors", "worlds"] {
             let mut on_disk: Vec<String> = std::fs::read_dir(format!("{root}/{folder}"))
                 .expect("the library folder")
                 .map(|entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))

@@ -791,8 +791,8 @@ fn examples_and_demos_fit_the_schema_and_mistakes_do_not() {
     let world = &schema["properties"]["world"];
     let object = &world["properties"]["objects"]["additionalProperties"];
     for (name, text) in library::FILES {
-        let form = if name.starts_with("worlds/") { world } else { object };
-        let other = ["demos/", "mounts/", "robots/"].iter().any(|folder| name.starts_with(folder));
+        let form = if name.starts_with("worlds/") || *name == "materials.yaml" { world } else { object };
+        let other = ["demos/", "mounts/", "robots/", "sensors/"].iter().any(|folder| name.starts_with(folder));
         assert!(other || fits(&yaml::parse(text, 0).unwrap(), form), "{name}");
     }
     for text in [

@@ -1,9 +1,9 @@
 //! The frozen world: copies of all poses at one instant, for sensors and for those outside.
 
 use super::World;
-use crate::chunk::{frames_of, place_of};
-use crate::lanes::body;
-use crate::snapshot::{Frozen, Seen, Snapshot};
+use crate::chunk::{Chunk, frames_of, place_of};
+use crate::lanes::{Column, body};
+use crate::snapshot::{Frozen, Lamp, Seen, Snapshot};
 use crate::state::State;
 use std::sync::Arc;
 
@@ -50,6 +50,7 @@ impl World {
     /// live in; room and what did not change are kept.
     fn furnish(&mut self, frozen: &mut Frozen) {
         for (snapshot, realm) in frozen.iter_mut().zip(&self.state.roster.realms) {
+            snapshot.lamps.clear();
             snapshot.lay_out(realm.order.iter().filter_map(|&number| Some(&self.state.roster.get(number)?.cohort)));
         }
         let mut frames = std::mem::take(&mut self.frames);
@@ -61,6 +62,12 @@ impl World {
                 if !chunk.cohort.blueprint.frames.is_empty() {
                     frames_of(&chunk.cohort, &chunk.real, lane, &mut frames);
                 }
+                if let [on, intensity_cd, red, green, blue] = lights(chunk)
+                    && on[lane] != 0.0
+                {
+                    let colour = [red[lane], green[lane], blue[lane]];
+                    snapshot.lamps.push(Lamp { robot: seen, intensity_cd: intensity_cd[lane], colour });
+                }
                 let (bodies, places) = snapshot.furniture(seen as usize, &chunk.cohort);
                 for body in bodies {
                     body.pose =
@@ -71,7 +78,15 @@ impl World {
         }
         self.frames = frames;
         frozen.iter_mut().for_each(Snapshot::arrange);
+        // chunks are in no order of the robots
+        frozen.iter_mut().for_each(|snapshot| snapshot.lamps.sort_unstable_by_key(|lamp| lamp.robot));
     }
+}
+
+/// The columns of the robots' lamps, if they have any.
+fn lights(chunk: &Chunk) -> &[Column] {
+    let (first, end) = chunk.cohort.layout.light;
+    &chunk.real[first..end]
 }
 
 /// Takes one that nobody else holds.

@@ -10,13 +10,15 @@ use muster_models::REGISTRY;
 use serde_json::{Value, json};
 
 /// What can be listed.
-pub(crate) const FAMILIES: [&str; 11] = [
+pub(crate) const FAMILIES: [&str; 13] = [
     "components",
     "demos",
     "drivers",
+    "materials",
     "modifiers",
     "motions",
     "objects",
+    "presets",
     "robots",
     "sensors",
     "services",
@@ -86,9 +88,11 @@ fn items() -> Vec<Item> {
     };
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
     items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));
+    items.extend(materials());
     items.extend(REGISTRY.modifiers.iter().map(|kind| item("modifiers", kind)));
     items.extend(REGISTRY.motions.iter().map(|kind| item("motions", kind)));
     items.extend(library::names("objects").map(|name| library_item("objects", name)));
+    items.extend(library::names("sensors").map(|name| Item { family: "presets", ..library_item("sensors", name) }));
     items.extend(library::names("robots").map(|name| library_item("robots", name)));
     items.extend(REGISTRY.sensors.iter().map(|kind| item("sensors", kind)));
     items.extend(REGISTRY.services.iter().map(|service| Item {
@@ -101,6 +105,18 @@ fn items() -> Vec<Item> {
     items.extend(REGISTRY.winds.iter().map(|kind| item("winds", kind)));
     items.extend(library::names("worlds").map(|name| library_item("worlds", name)));
     items
+}
+
+/// The materials of the library.
+fn materials() -> Vec<Item> {
+    let text = library::FILES.iter().find(|(file, _)| *file == "materials.yaml").map_or("", |(_, text)| text);
+    let node = muster_scenario::yaml::parse(text, 0).unwrap_or_default();
+    let all = node.get("materials").and_then(Node::entries).unwrap_or_default();
+    let item = |entry: &muster_core::node::Entry| {
+        let about = entry.value.get("about").and_then(Node::text).unwrap_or_default();
+        Item { family: "materials", name: entry.key.clone(), doc: about.to_owned(), fields: &[], service: None }
+    };
+    all.iter().map(item).collect()
 }
 
 fn item<T: ?Sized>(family: &'static str, kind: &Kind<T>) -> Item {

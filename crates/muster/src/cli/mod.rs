@@ -1,6 +1,7 @@
 //! The command line: what can be asked, and which exit code answers.
 
 mod check;
+mod fit;
 mod inspect;
 mod list;
 mod map;
@@ -48,6 +49,7 @@ Examples:
   muster inspect fleet.yaml --at 2s scout0.position_m
   muster map rescue -o rescue.svg                a world of the library, seen from above
   muster map fleet.yaml --at 20s                 robots and the ways they came
+  muster fit-range scan.csv --model urg04lx      errors of a real range sensor, to paste into a scenario
   muster list sensors                            what can be written under sensors:
 
 Exit codes: 0 ok, 1 failed expectation or isolated robot, 2 usage, 3 invalid scenario,
@@ -65,6 +67,8 @@ enum Command {
     Inspect(InspectArguments),
     /// Draw a world or a scenario from above
     Map(MapArguments),
+    /// Fit the error model of a range sensor to what one measured at known distances
+    FitRange(FitArguments),
     /// List what can be used in scenarios
     List(ListArguments),
     /// Print the JSON schema of scenario files
@@ -130,6 +134,21 @@ struct MapArguments {
 }
 
 #[derive(Args)]
+struct FitArguments {
+    /// Table with columns true_m, measured_m (empty, nan or inf if the ray was lost) and perhaps material, incidence_deg
+    scan: PathBuf,
+    /// Show the errors of this preset beside those found; `muster list presets` names them
+    #[arg(long, value_name = "PRESET")]
+    model: Option<String>,
+    /// Noise may also grow with the square of the range
+    #[arg(long)]
+    quadratic: bool,
+    /// For machines
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
 struct ListArguments {
     /// What to list; everything if left out
     #[arg(value_parser = list::FAMILIES)]
@@ -147,6 +166,7 @@ pub(crate) fn dispatch(arguments: Arguments) -> u8 {
         Command::Check(check) => check::check(&check.scenarios, &check.over),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
         Command::Map(what) => map::map(&what),
+        Command::FitRange(what) => fit::fit_range(&what),
         Command::List(list) => list::list(list.what.as_deref(), list.json),
         Command::Schema => {
             say!("{:#}", muster_scenario::schema::schema(muster_models::REGISTRY));

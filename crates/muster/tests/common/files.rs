@@ -1,6 +1,7 @@
 //! Every scenario file of the repository, with few robots where there are many.
 
 use muster::{Setup, Simulation};
+use muster_core::node::{Node, Value};
 use muster_scenario::build::Override;
 use std::path::Path;
 
@@ -40,12 +41,10 @@ pub fn all() -> Vec<ScenarioFile> {
 
 /// Overrides for every count that is larger than [`MOST`].
 fn fewer(text: &str) -> Vec<Override> {
-    let robots = text.split("robots:").nth(1).unwrap_or_default();
-    let counts = robots.split("name:").skip(1).map(|robot| {
-        let count = robot.split("count:").nth(1)?.trim_start();
-        count.split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok()
-    });
-    let large = counts.enumerate().filter(|(_, count)| count.is_some_and(|count| count > MOST));
+    let node = muster_scenario::yaml::parse(text, 0).unwrap_or_default();
+    let Some(Value::List(robots)) = node.get("robots").map(|robots| &robots.value) else { return Vec::new() };
+    let large = |robot: &Node| matches!(robot.get("count").map(|count| &count.value), Some(Value::Integer(count)) if *count > MOST as i64);
+    let large = robots.iter().enumerate().filter(|(_, robot)| large(robot));
     large.flat_map(|(robot, _)| Override::parse(&format!("robots[{robot}].count={MOST}"))).collect()
 }
 

@@ -21,6 +21,7 @@ fn layers(root: &Path) -> Vec<String> {
         ("muster-flight", &[]),
         ("muster-exec", &["muster-core"]),
         ("muster-models", &["muster-core", "muster-flight"]),
+        ("muster-render", &["muster-core"]),
         ("muster-scenario", &["muster-core"]),
         ("muster", &["muster-core", "muster-exec", "muster-models", "muster-scenario"]),
     ];

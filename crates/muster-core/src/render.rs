@@ -1,8 +1,11 @@
 //! Pictures of the frozen world, by an engine that the rim chooses: none, the processor, or a graphics card. The core knows
 //! what a picture is, not how one is made.
 
+pub mod depth;
+
 use crate::component::Pose;
 use crate::ray::Thing;
+use crate::shape::Shape;
 use crate::snapshot::Snapshot;
 
 /// From where, and through what pinhole, a picture is taken: x forward, y left, z up.
@@ -33,6 +36,9 @@ pub struct Picture {
     pub depth: Vec<f32>,
     /// What is seen.
     pub things: Vec<Thing>,
+    /// Which of its triangles: for meshes and terrain by their number, for others by that of a triangle they were drawn
+    /// with. There with the things.
+    pub triangles: Vec<u32>,
     /// Red, green and blue.
     pub colour: Vec<[u8; 3]>,
 }
@@ -56,6 +62,14 @@ pub trait Renderer: Send + Sync {
         true
     }
 
+    /// What its pictures can have beside depth. What else is asked for stays empty.
+    fn offers(&self) -> Wanted;
+
+    /// By how much the surface of a shape is drawn wrong at most, measured along its normal and seen from a distance, m.
+    fn shape_error_m(&self, _shape: &Shape, _distance_m: f64) -> f64 {
+        0.0
+    }
+
     /// Takes a picture and shows it. It belongs to the engine, which keeps room for the next one.
     fn take(&self, world: &Snapshot, view: &View, wanted: Wanted, show: &mut dyn FnMut(&Picture));
 }
@@ -71,6 +85,10 @@ impl Renderer for Null {
 
     fn draws(&self) -> bool {
         false
+    }
+
+    fn offers(&self) -> Wanted {
+        Wanted::default()
     }
 
     fn take(&self, _: &Snapshot, _: &View, _: Wanted, _: &mut dyn FnMut(&Picture)) {}

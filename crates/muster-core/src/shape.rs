@@ -67,6 +67,29 @@ pub struct Heights {
     pub heights_m: Vec<f64>,
 }
 
+impl Heights {
+    /// How many triangles there are: two for each cell, cell by cell along x, rows along y.
+    pub fn triangle_count(&self) -> u32 {
+        let rows = self.heights_m.len() / self.columns.max(1);
+        2 * (self.columns.max(1) as u32 - 1) * (rows.max(1) as u32 - 1)
+    }
+
+    /// The corners of a triangle, which turn left as seen from above, m. The diagonal of a cell leads from its lowest x
+    /// and y to its highest; of its two triangles the one at the lower y comes first.
+    pub fn triangle_m(&self, number: u32) -> [DVec3; 3] {
+        let rows = self.heights_m.len() / self.columns;
+        let (cell, upper) = (number as usize / 2, number % 2 == 1);
+        let (row, column) = (cell / (self.columns - 1), cell % (self.columns - 1));
+        let point = |column: usize, row: usize| {
+            let x = (column as f64 / (self.columns - 1) as f64 - 0.5) * self.size_m[0];
+            let y = (row as f64 / (rows - 1) as f64 - 0.5) * self.size_m[1];
+            DVec3::new(x, y, self.heights_m[row * self.columns + column])
+        };
+        let (low, high) = (point(column, row), point(column + 1, row + 1));
+        if upper { [low, high, point(column, row + 1)] } else { [low, point(column + 1, row), high] }
+    }
+}
+
 /// Triangles whose outside is where their corners turn left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mesh {
@@ -226,6 +249,43 @@ impl Solid {
         Some(RayHit { distance_m: hit.time_of_impact, normal: hit.normal })
     }
 
+    /// The outward normal where a point on the surface is, in the frame of the solid; of meshes and terrain, that of a
+    /// triangle. The point may be a little off the surface.
+    pub fn normal_at(&self, point_m: DVec3, triangle: u32) -> DVec3 {
+        let flat = |[a, b, c]: [DVec3; 3]| (b - a).cross(c - a).normalize_or(DVec3::Z);
+        let radial = DVec3::new(point_m.x, point_m.y, 0.0);
+        let end = if point_m.z < 0.0 { DVec3::NEG_Z } else { DVec3::Z };
+        match &self.shape {
+            Shape::Sphere { .. } => point_m.normalize_or(DVec3::Z),
+            Shape::Box { half_m } => {
+                let beyond = point_m.abs() - half_m;
+                let axis = DVec3::AXES[beyond.max_position()];
+                if point_m.dot(axis) < 0.0 { -axis } else { axis }
+            }
+            Shape::Cylinder { radius_m, half_height_m } => {
+                let is_end = point_m.z.abs() - half_height_m > radial.length() - radius_m;
+                if is_end { end } else { radial.normalize_or(end) }
+            }
+            Shape::Capsule { half_height_m, .. } => {
+                let along = point_m.z.clamp(-half_height_m, *half_height_m);
+                (point_m - DVec3::Z * along).normalize_or(end)
+            }
+            Shape::Cone { radius_m, half_height_m } => {
+                let out = radial.normalize_or(DVec3::X);
+                let side = (out * (2.0 * half_height_m) + DVec3::Z * *radius_m).normalize_or(DVec3::Z);
+                let beyond = (point_m - DVec3::Z * *half_height_m).dot(side);
+                if -point_m.z - half_height_m > beyond { DVec3::NEG_Z } else { side }
+            }
+            Shape::Plane => DVec3::Z,
+            Shape::Heightfield(heights) if triangle < heights.triangle_count() => flat(heights.triangle_m(triangle)),
+            Shape::Heightfield(_) => DVec3::Z,
+            Shape::Mesh(mesh) => mesh
+                .triangles
+                .get(triangle as usize)
+                .map_or(DVec3::Z, |corners| flat(corners.map(|corner| mesh.vertices_m[corner as usize]))),
+        }
+    }
+
     /// What it weighs; `None` for planes, terrain and meshes that are not closed.
     pub fn bulk(&self) -> Option<Bulk> {
         if matches!(self.shape, Shape::Plane | Shape::Heightfield(_)) {
@@ -295,6 +355,50 @@ fn radii(shape: &Shape) -> (f64, f64) {
         }
         Shape::Mesh(mesh) => {
             (mesh.vertices_m.iter().fold(0.0, |furthest, corner| f64::max(furthest, corner.length())), 0.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Stream;
+
+    #[test]
+    fn normals_are_those_that_rays_meet() {
+        let heights_m = (0..12).map(|k| f64::from(k * k % 7) * 0.2).collect();
+        let shapes = [
+            Shape::Sphere { radius_m: 0.7 },
+            Shape::Box { half_m: DVec3::new(0.5, 1.0, 0.3) },
+            Shape::Cylinder { radius_m: 0.4, half_height_m: 1.0 },
+            Shape::Capsule { radius_m: 0.4, half_height_m: 0.6 },
+            Shape::Cone { radius_m: 0.6, half_height_m: 0.8 },
+            Shape::Heightfield(Heights { size_m: [2.0, 1.5], columns: 4, heights_m }.into()),
+        ];
+        let stream = Stream::new(8, 8);
+        for shape in shapes {
+            let solid = Solid::new(shape).unwrap();
+            let mut met = 0;
+            for at in 0..500 {
+                let from = DVec3::from_slice(&stream.normals(at, 0)[..3]).normalize() * 5.0;
+                let to = DVec3::from_slice(&stream.uniforms(at, 1)[..3]) - 0.5;
+                let direction = (to - from).normalize();
+                let Some(hit) = solid.ray(&Pose::IDENTITY, from, direction, 20.0) else { continue };
+                let point_m = from + direction * hit.distance_m;
+                let found = match solid.shape() {
+                    // rays do not tell which triangle they met
+                    Shape::Heightfield(heights) => (0..heights.triangle_count())
+                        .map(|number| solid.normal_at(point_m, number))
+                        .map(|normal| if normal.dot(direction) > 0.0 { -normal } else { normal })
+                        .min_by(|a, b| a.distance(hit.normal).total_cmp(&b.distance(hit.normal)))
+                        .unwrap(),
+                    _ => solid.normal_at(point_m, 0),
+                };
+                // rays meet cylinders and cones by an iteration that stops early
+                assert!(found.distance(hit.normal) < 1e-3, "{solid:?} at {point_m}: {found}, not {}", hit.normal);
+                met += 1;
+            }
+            assert!(met > 100, "{solid:?} was met {met} times");
         }
     }
 }

@@ -229,22 +229,7 @@ fn cone<W: Wide>(token: W::Token, (radius, half): (f64, f64), from: Wide3<W>, di
 impl Heights {
     /// The corners of its triangles, in the frame of the solid: two to a cell, split as the contact library does.
     pub(crate) fn triangles(&self) -> impl Iterator<Item = [DVec3; 3]> {
-        let rows = self.heights_m.len() / self.columns.max(1);
-        let point = move |column: usize, row: usize| {
-            let share = |at: usize, count: usize| at as f64 / (count - 1) as f64 - 0.5;
-            DVec3::new(
-                self.size_m[0] * share(column, self.columns),
-                self.size_m[1] * share(row, rows),
-                self.heights_m[row * self.columns + column],
-            )
-        };
-        (0..rows.saturating_sub(1)).flat_map(move |row| {
-            (0..self.columns - 1).flat_map(move |column| {
-                let (a, b) = (point(column, row), point(column + 1, row));
-                let (c, d) = (point(column, row + 1), point(column + 1, row + 1));
-                [[a, b, d], [a, d, c]]
-            })
-        })
+        (0..self.triangle_count()).map(|number| self.triangle_m(number))
     }
 }
 

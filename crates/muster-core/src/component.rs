@@ -479,6 +479,12 @@ pub trait Sensor: Send + Sync {
         Ok(None)
     }
 
+    /// Several ways to measure the same, each by its name, if the user left it to the machine: whoever runs the simulation
+    /// tries them on the loaded world and takes the quickest.
+    fn ways(&self) -> Vec<(&'static str, Arc<dyn Sensor>)> {
+        Vec::new()
+    }
+
     /// True if it tells whom the robot touched: only then is that remembered, see [`Contacts::with`].
     fn feels_contacts(&self) -> bool {
         false
@@ -563,6 +569,11 @@ pub trait Look: Send + Sync {
 
     /// True if it casts rays or takes pictures, so that it needs the parts of robots where they are.
     fn sees_bodies(&self) -> bool {
+        false
+    }
+
+    /// True if it measures by pictures, so that it needs an engine that makes some.
+    fn needs_pictures(&self) -> bool {
         false
     }
 

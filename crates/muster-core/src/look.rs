@@ -2,7 +2,7 @@
 //! that instant. With latency it may run beside the loop; its results appear at a fixed simulation time either way.
 
 use crate::chunk::attempt;
-use crate::component::{LookAt, Sense};
+use crate::component::{LookAt, Sense, Sensor};
 use crate::exec::Job;
 use crate::model::{Cohort, SensorSlot};
 use crate::simd::Simd;
@@ -87,10 +87,21 @@ pub(crate) struct Glance {
 /// Fills one sample.
 pub(crate) fn look(cohort: &Cohort, sensor: usize, world: &Snapshot, glance: Glance, values: &mut Vec<f64>) {
     let slot = &cohort.blueprint.sensors[sensor];
+    look_with(&*slot.sensor, slot, world, glance, values);
+}
+
+/// The same with a sensor in the place of another.
+pub(crate) fn look_with(
+    sensor: &dyn Sensor,
+    slot: &SensorSlot,
+    world: &Snapshot,
+    glance: Glance,
+    values: &mut Vec<f64>,
+) {
     if glance.slice == 0 {
         values.clear();
     }
-    if let Sense::World(look) = slot.sensor.sense() {
+    if let Sense::World(look) = sensor.sense() {
         values.reserve(look.capacity(world.robots.len()));
         let Glance { seen: robot, stream, index, slice, simd } = glance;
         let (slices, span_s) = look.slices();

@@ -74,6 +74,7 @@ fn cohort() -> Arc<Cohort> {
         rate: Rate::from_hz(100.0).unwrap(),
         drivers: Vec::new(),
         sensors: Vec::new(),
+        tags: Vec::new(),
         frames: Vec::new(),
         parts: vec![
             part("body", Shape::Box { half_m: DVec3::new(0.2, 0.2, 0.1) }, 0.0),

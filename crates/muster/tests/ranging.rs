@@ -326,3 +326,55 @@ fn a_sweep_longer_than_the_time_between_scans_is_refused() {
     let told = problem("{kind: range, rays: {count: 10}, sweep_s: 0.2, rate_hz: 10}");
     assert!(told.contains("a sweep of 0.2 s at 10 Hz") && told.contains("at most 0.1 s"), "{told}");
 }
+
+// R27, R28: the method changes nothing else
+#[test]
+fn rays_and_depth_buffers_tell_the_same_within_the_stated_error() {
+    let world = "obstacles: {a: {box_size_m: [1, 2, 3], at: {xyz_m: [4, 1, 0], yaw_deg: 20}},
+        b: {sphere_radius_m: 0.8, at: {xyz_m: [3, -2, 0.4]}}, c: {cylinder: {radius_m: 0.4, height_m: 3}, at: {xyz_m: [-3, 1, 0]}}}";
+    for (rays, most) in
+        [("{count: 361, from_deg: -135, to_deg: 135}", 0.99), ("{kind: grid, columns: 60, rows: 40}", 0.99)]
+    {
+        let scan = |method: &str| {
+            read(
+                world,
+                &format!(
+                    "{{kind: range, rays: {rays}, range_max_m: 20, method: {method}, at: {{xyz_m: [0, 0, 0.3]}}}}"
+                ),
+            )
+        };
+        let (ray, depth) = (scan("ray"), scan("depth"));
+        assert_eq!(ray.len(), depth.len());
+        let alike = |(a, b): &(&f64, &f64)| a == b || (*a - *b).abs() < 0.01;
+        let equal = ray.iter().zip(&depth).filter(alike).count();
+        // the rest are at edges, where a pixel is one or the other
+        assert!(equal as f64 >= most * ray.len() as f64, "{equal} of {}", ray.len());
+    }
+}
+
+// R29
+#[test]
+fn auto_tries_both_ways_and_tells_which_it_took() {
+    let text = "{robots: [{name: r, motion: {kind: point}, sensors: {s: {kind: range, rays: {count: 3}, method: auto},
+        t: {kind: range, rays: {count: 3}, method: ray}}}]}";
+    let mut sim = simulation(text);
+    let [choice] = sim.choices() else { panic!("{:?}", sim.choices()) };
+    assert_eq!((choice.sensor.as_str(), choice.ways.len()), ("r.s", 2));
+    let least = choice.ways.iter().min_by(|a, b| a.sample_us.total_cmp(&b.sample_us)).unwrap();
+    assert_eq!(choice.chosen, least.name);
+    assert!(choice.to_string().contains("ray") && choice.to_string().contains("depth"));
+    sim.run_for(0.5);
+    assert_eq!(values(&sim, "r.s"), values(&sim, "r.t"));
+}
+
+// R10
+#[test]
+fn one_pass_is_warned_of_when_wide_and_refused_when_it_cannot_be() {
+    let told =
+        problem("{kind: range, rays: {from_deg: -95, to_deg: 95, count: 190}, method: depth, depth: {passes: 1}}");
+    assert!(told.contains("a pass of") && told.contains("180"), "{told}");
+    let wide =
+        "{robots: [{name: r, motion: {kind: point}, sensors: {s: {kind: range, method: depth, depth: {passes: 1},
+        rays: {from_deg: -80, to_deg: 80, count: 160}}}}]}";
+    assert!(simulation(wide).warnings().iter().any(|warning| warning.contains("more passes")));
+}

@@ -26,6 +26,7 @@ use muster_core::lanes::Quantity;
 use muster_core::math;
 use muster_core::node::{Node, Problems};
 use muster_core::ray::{Hit, Pattern, Reach, Thing};
+use muster_core::render::depth::{self, DepthOptions, DepthPlan, Passes};
 use muster_core::shape::{Shape, Solid};
 use muster_core::skin::Skin;
 use muster_core::snapshot::Snapshot;
@@ -68,6 +69,19 @@ spec! {
         passes: usize = 0, in 0..=16;
         /// Whether pictures also tell what is seen; accuracy: material and intensities need it.
         things: bool = true;
+    }
+}
+
+impl Depth {
+    fn options(&self) -> DepthOptions {
+        DepthOptions {
+            correction: match self.correction {
+                Correction::None => depth::Correction::None,
+                Correction::Interpolate => depth::Correction::Interpolate,
+            },
+            supersample: self.supersample,
+            passes: if self.passes == 0 { Passes::Auto } else { Passes::Count(self.passes) },
+        }
     }
 }
 
@@ -172,6 +186,8 @@ enum Caster {
     Rays(Pattern),
     /// Column by column, each from where the sensor is then.
     Sweep(Sweep, Vec<DVec3>),
+    /// From depth buffers; the directions beside.
+    Depth(DepthPlan, Vec<DVec3>),
 }
 
 fn build(node: &Node, path: &str, also: &[&str], problems: &mut Problems) -> Option<Arc<dyn Sensor>> {
@@ -181,7 +197,21 @@ fn build(node: &Node, path: &str, also: &[&str], problems: &mut Problems) -> Opt
     if problems.list().len() > before {
         return None;
     }
-    Some(Arc::new(Range::new(spec)))
+    let place = node.get("depth").map_or(node.place, |value| value.place);
+    let range = match Range::new(spec) {
+        Ok(range) => range,
+        Err(wrong) => {
+            let (found, expected) = wrong.split_once(", expected ").unwrap_or((&wrong, "rays that can be drawn"));
+            problems.error(place, &below(path, "depth"), found, expected);
+            return None;
+        }
+    };
+    if let Caster::Depth(plan, _) = &range.caster
+        && let Some(warning) = plan.warning()
+    {
+        problems.warn(place, &below(path, "depth.passes"), warning, "at most 150° a pass");
+    }
+    Some(Arc::new(range))
 }
 
 /// Notes what does not fit together.
@@ -209,7 +239,6 @@ fn check(spec: &RangeSpec, node: &Node, path: &str, problems: &mut Problems) {
             let found = format!("{} with depth.things: false", spec.output.word());
             wrong("output", found, "output: range, depth.things: true, or method: ray");
         }
-        wrong("method", "depth".to_owned(), "ray: this build has no depth method");
     }
     if let Some(errors) = &spec.errors {
         let (taps, sum) = (errors.crosstalk.len(), errors.crosstalk.iter().sum::<f64>());
@@ -240,6 +269,21 @@ impl Sensor for Range {
     fn sense(&self) -> Sense<'_> {
         Sense::World(self)
     }
+
+    fn ways(&self) -> Vec<(&'static str, Arc<dyn Sensor>)> {
+        let by = |method: Method| -> Option<(&'static str, Arc<dyn Sensor>)> {
+            let spec = RangeSpec { method, ..self.spec.clone() };
+            Some((method.word(), Arc::new(Self::new(spec).ok()?)))
+        };
+        // a sweep has no choice, and rays that cannot be drawn have none either
+        match self.spec.method {
+            Method::Auto if self.spec.sweep_s == 0.0 => {
+                let (Some(ray), Some(depth)) = (by(Method::Ray), by(Method::Depth)) else { return Vec::new() };
+                vec![ray, depth]
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Numbers kept for each ray while a scan with things is made: distance, facing, material, glow, kind, id.
@@ -253,6 +297,10 @@ impl Look for Range {
 
     fn sees_bodies(&self) -> bool {
         true
+    }
+
+    fn needs_pictures(&self) -> bool {
+        matches!(self.caster, Caster::Depth(..))
     }
 
     fn slices(&self) -> (usize, f64) {
@@ -269,7 +317,8 @@ impl Look for Range {
 }
 
 impl Range {
-    fn new(spec: RangeSpec) -> Self {
+    /// Fails if the rays cannot be drawn as the depth method is told to.
+    fn new(spec: RangeSpec) -> Result<Self, String> {
         let Directions { all, columns } = spec.rays.directions();
         let errors = spec.errors.clone().unwrap_or_else(no_errors);
         let weights = match spec.aggregate {
@@ -280,10 +329,12 @@ impl Range {
         let things = spec.output != Output::Range || spec.accuracy == Accuracy::Material || slants;
         let caster = if spec.sweep_s > 0.0 {
             Caster::Sweep(Sweep { sweep_s: spec.sweep_s, columns }, all)
+        } else if spec.method == Method::Depth {
+            Caster::Depth(DepthPlan::new(&all, columns, spec.depth.options())?, all)
         } else {
             Caster::Rays(Pattern::new(all, columns))
         };
-        Self { spec, errors, caster, columns, weights, things }
+        Ok(Self { spec, errors, caster, columns, weights, things })
     }
 
     /// Makes a sample ready for its rays: none has met anything yet.
@@ -300,7 +351,7 @@ impl Range {
     /// In how many parts a scan is cast.
     fn parts(&self) -> usize {
         match &self.caster {
-            Caster::Rays(_) => 1,
+            Caster::Rays(_) | Caster::Depth(..) => 1,
             Caster::Sweep(sweep, _) => sweep.slices(),
         }
     }
@@ -314,6 +365,12 @@ impl Range {
                 let pose = at.pose();
                 let directions = pattern.directions();
                 pattern.cast(at.world, &pose, reach, at.simd, |ray, hit| {
+                    each(ray, math::rotate(pose.orientation, directions[ray]), hit);
+                });
+            }
+            Caster::Depth(plan, directions) => {
+                let (pose, renderer) = (at.pose(), &*at.world.environment.renderer);
+                plan.measure(at.world, &pose, reach, renderer, |ray, hit| {
                     each(ray, math::rotate(pose.orientation, directions[ray]), hit);
                 });
             }
@@ -425,7 +482,7 @@ impl Range {
             let or_nothing = |value: f64| if met { value } else { NOTHING };
             let light = if met { light } else { 0.0 };
             let time_s = match &self.caster {
-                Caster::Rays(_) => 0.0,
+                Caster::Rays(_) | Caster::Depth(..) => 0.0,
                 Caster::Sweep(sweep, _) => sweep.offset_s(ray % sweep.columns),
             };
             let all = [range_m, light, time_s, or_nothing(plane(4)), or_nothing(plane(5)), or_nothing(plane(2))];

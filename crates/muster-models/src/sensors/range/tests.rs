@@ -45,7 +45,7 @@ fn read(pairs: &[(&str, Value)]) -> RangeSpec {
 }
 
 fn sensor(pairs: &[(&str, Value)]) -> Range {
-    Range::new(read(pairs))
+    Range::new(read(pairs)).expect("rays that can be drawn")
 }
 
 fn problems(pairs: &[(&str, Value)]) -> Vec<String> {

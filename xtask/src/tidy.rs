@@ -23,7 +23,7 @@ fn layers(root: &Path) -> Vec<String> {
         ("muster-models", &["muster-core", "muster-flight"]),
         ("muster-render", &["muster-core"]),
         ("muster-scenario", &["muster-core"]),
-        ("muster", &["muster-core", "muster-exec", "muster-models", "muster-scenario"]),
+        ("muster", &["muster-core", "muster-exec", "muster-models", "muster-render", "muster-scenario"]),
     ];
     let mut problems = Vec::new();
     for folder in folders(&root.join("crates")) {

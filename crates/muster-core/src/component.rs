@@ -490,6 +490,12 @@ pub trait Sensor: Send + Sync {
         None
     }
 
+    /// Several ways to measure the same, each by its name, if the user left it to the machine: whoever runs the simulation
+    /// tries them on the loaded world and takes the quickest.
+    fn ways(&self) -> Vec<(&'static str, Arc<dyn Sensor>)> {
+        Vec::new()
+    }
+
     /// True if it tells whom the robot touched: only then is that remembered, see [`Contacts::with`].
     fn feels_contacts(&self) -> bool {
         false
@@ -577,13 +583,25 @@ pub trait Look: Send + Sync {
         false
     }
 
+    /// True if it measures by pictures, so that it needs an engine that makes some.
+    fn needs_pictures(&self) -> bool {
+        false
+    }
+
     /// True if samples are made only while somebody listens: images. What a sensor says may then not depend on earlier
     /// samples.
     fn on_demand(&self) -> bool {
         false
     }
 
-    /// Fills the sample.
+    /// A sample that takes its time, such as the sweep of a scanner, is looked at in so many slices, evenly over so many
+    /// seconds before its stamp (no more than the time between two samples).
+    fn slices(&self) -> (usize, f64) {
+        (1, 0.0)
+    }
+
+    /// Fills the sample, or with [`LookAt::slice`] as much of it as is due. What earlier slices left is still in it; a robot
+    /// that came in the middle of a sweep has missed some.
     fn look(&self, at: &LookAt<'_>, sample: &mut Vec<f64>);
 }
 
@@ -601,6 +619,10 @@ pub struct LookAt<'a> {
     pub index: u64,
     /// Time between two samples.
     pub period_s: f64,
+    /// Which slice of the sample is due, see [`Look::slices`].
+    pub slice: usize,
+    /// From now until the sample's stamp.
+    pub ahead_s: f64,
     /// How to run kernels.
     pub simd: Simd,
 }

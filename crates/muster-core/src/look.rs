@@ -2,7 +2,7 @@
 //! that instant. With latency it may run beside the loop; its results appear at a fixed simulation time either way.
 
 use crate::chunk::attempt;
-use crate::component::{LookAt, Sense};
+use crate::component::{LookAt, Sense, Sensor};
 use crate::exec::Job;
 use crate::model::{Cohort, SensorSlot};
 use crate::simd::Simd;
@@ -49,6 +49,8 @@ pub struct LookJob {
     pub(crate) panics: Vec<(usize, String)>,
     pub(crate) index: u64,
     pub(crate) stamp: SimTime,
+    /// The last slice of the samples: what comes before it is in the values already.
+    pub(crate) slice: usize,
     pub(crate) visible_at: SimTime,
     pub(crate) simd: Simd,
 }
@@ -58,7 +60,13 @@ impl Job for LookJob {
         self.values.resize_with(self.items.len().max(self.values.len()), Vec::new);
         for (at, (item, values)) in self.items.iter().zip(&mut self.values).enumerate() {
             let world = &self.frozen[item.realm as usize];
-            let glance = Glance { seen: item.seen as usize, stream: item.stream, index: self.index, simd: self.simd };
+            let glance = Glance {
+                seen: item.seen as usize,
+                stream: item.stream,
+                index: self.index,
+                slice: self.slice,
+                simd: self.simd,
+            };
             let looked = || look(&item.cohort, item.sensor as usize, world, glance, values);
             self.panics.extend(attempt(looked).map(|panic| (at, panic)));
         }
@@ -72,21 +80,37 @@ pub(crate) struct Glance {
     pub(crate) seen: usize,
     pub(crate) stream: u64,
     pub(crate) index: u64,
+    pub(crate) slice: usize,
     pub(crate) simd: Simd,
 }
 
 /// Fills one sample.
 pub(crate) fn look(cohort: &Cohort, sensor: usize, world: &Snapshot, glance: Glance, values: &mut Vec<f64>) {
     let slot = &cohort.blueprint.sensors[sensor];
-    values.clear();
-    if let Sense::World(look) = slot.sensor.sense() {
+    look_with(&*slot.sensor, slot, world, glance, values);
+}
+
+/// The same with a sensor in the place of another.
+pub(crate) fn look_with(
+    sensor: &dyn Sensor,
+    slot: &SensorSlot,
+    world: &Snapshot,
+    glance: Glance,
+    values: &mut Vec<f64>,
+) {
+    if glance.slice == 0 {
+        values.clear();
+    }
+    if let Sense::World(look) = sensor.sense() {
         values.reserve(look.capacity(world.robots.len()));
-        let Glance { seen: robot, stream, index, simd } = glance;
+        let Glance { seen: robot, stream, index, slice, simd } = glance;
+        let (slices, span_s) = look.slices();
+        let ahead_s = span_s * (slices - 1).saturating_sub(slice) as f64 / slices as f64;
         let mount = match slot.frame {
             Some(frame) => world.frame_pose(robot, frame).then(&slot.mount),
             None => slot.mount,
         };
         let period_s = slot.rate.period_s();
-        look.look(&LookAt { world, robot, mount: &mount, stream, index, period_s, simd }, values);
+        look.look(&LookAt { world, robot, mount: &mount, stream, index, period_s, slice, ahead_s, simd }, values);
     }
 }

@@ -539,6 +539,13 @@ impl Cohort {
         SimTime::from_ns(2 * self.blueprint.rate.period().ns() + 1)
     }
 
+    /// The same robots with another sensor in the place of one that measures the same.
+    pub fn with_sensor(&self, at: usize, sensor: Arc<dyn Sensor>, wind: &dyn Wind) -> Arc<Self> {
+        let mut blueprint = self.blueprint.clone();
+        blueprint.sensors[at].sensor = sensor;
+        Self::new(blueprint, wind)
+    }
+
     /// A cohort of robots of this blueprint in a given wind.
     pub fn new(blueprint: Blueprint, wind: &dyn Wind) -> Arc<Self> {
         let layout = Layout::new(&blueprint, wind);

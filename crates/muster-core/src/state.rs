@@ -9,7 +9,7 @@ use crate::contact::Other;
 use crate::contact::bond::{Bond, Tie};
 use crate::event::Memory;
 use crate::lanes::{LANES, body};
-use crate::look::LookJob;
+use crate::look::{LookItem, LookJob};
 use crate::model::{Bank, Cohort, Model, Placement};
 use crate::random;
 pub use crate::roster::Robot;
@@ -82,6 +82,17 @@ impl std::fmt::Display for PlaceError {
 impl std::error::Error for PlaceError {}
 
 impl State {
+    /// What earlier slices left of the samples of these sensors.
+    pub(crate) fn copy_begun(&self, items: &[LookItem], values: &mut Vec<Vec<f64>>) {
+        values.resize_with(items.len().max(values.len()), Vec::new);
+        for (item, values) in items.iter().zip(values) {
+            let slot = self.roster.get(item.robot).map(|robot| robot.slots[item.sensor as usize]);
+            if let Some(entry) = slot.and_then(|slot| self.board.entries.get(slot as usize)) {
+                values.clone_from(&entry.fresh);
+            }
+        }
+    }
+
     /// A state without robots, with one realm for each seed.
     pub(crate) fn new(lanes_used: usize, seeds: &[u64]) -> Self {
         Self {

@@ -7,6 +7,7 @@ mod freeze;
 mod index;
 mod realm;
 
+pub use freeze::Trial;
 pub use realm::Realm;
 
 use events::Lookout;
@@ -121,11 +122,50 @@ struct LookSchedule {
     latency: SimTime,
     ticker: Ticker,
     items: Vec<LookItem>,
-    due: Option<u64>,
+    /// In how many slices samples are looked at, over what time before their stamps, and which is next.
+    slices: usize,
+    span: SimTime,
+    slice: usize,
+    /// The sample of which a slice is due now, and which slice.
+    due: Option<(u64, usize)>,
     /// Whether the sensor needs the parts of robots where they are.
     sees_bodies: bool,
     /// False while nobody listens to any of them.
     wanted: bool,
+}
+
+impl LookSchedule {
+    /// When the next slice is due.
+    fn next(&self) -> SimTime {
+        let left = (self.slices - 1 - self.slice) as u64;
+        let early = u128::from(self.span.ns()) * u128::from(left) / self.slices as u128;
+        self.ticker.next - SimTime::from_ns(early as u64)
+    }
+
+    /// Notes what is due at a boundary; true if something is.
+    fn take_due(&mut self, now: SimTime) -> bool {
+        self.due = None;
+        while self.next() <= now {
+            self.due = Some((self.ticker.index, self.slice));
+            self.slice += 1;
+            if self.slice == self.slices {
+                self.slice = 0;
+                self.ticker.advance(self.rate);
+            }
+        }
+        self.due = self.due.filter(|_| self.wanted);
+        self.due.is_some()
+    }
+
+    /// The slice that is due if it is one that the loop looks at itself: without latency, or not the last.
+    fn due_now(&self) -> Option<(u64, usize)> {
+        self.due.filter(|(_, slice)| self.latency == SimTime::ZERO || slice + 1 < self.slices)
+    }
+
+    /// The sample that is due to be finished beside the loop.
+    fn due_later(&self) -> Option<u64> {
+        self.due.filter(|(_, slice)| self.latency > SimTime::ZERO && slice + 1 == self.slices).map(|(index, _)| index)
+    }
 }
 
 /// A local sensor others read: its samples are posted at the boundaries at which they become visible.
@@ -291,7 +331,7 @@ impl World {
         let (now, window) = (self.state.time, self.model.window.ns().max(1));
         let lattice = SimTime::from_ns((now.ns() / window + 1) * window);
         let command = self.state.commands.first().map(|command| command.time);
-        let looks = self.looks.iter().filter(|look| look.wanted).map(|look| look.ticker.next);
+        let looks = self.looks.iter().filter(|look| look.wanted).map(LookSchedule::next);
         let posts = self.publics.iter().map(|public| self.post_time(public));
         let visible = self.state.under_way.iter().map(|job| job.visible_at);
         let times = command.into_iter().chain([self.next_event()]).chain(looks).chain(posts).chain(visible);
@@ -331,8 +371,7 @@ impl World {
     fn freeze(&mut self, end: SimTime) -> Option<Arc<Frozen>> {
         let mut any = false;
         for look in &mut self.looks {
-            look.due = look.ticker.take_due(look.rate, end).filter(|_| look.wanted);
-            any |= look.due.is_some();
+            any |= look.take_due(end);
         }
         any.then(|| self.freeze_realms())
     }
@@ -340,13 +379,11 @@ impl World {
     /// Sensors that are due look: those without latency at once, on all threads; others in the background.
     fn look<E: Executor>(&mut self, frozen: Option<&Arc<Frozen>>, machine: &mut Machine<'_, E>) {
         let Some(frozen) = frozen else { return };
-        if self.looks.iter().any(|look| look.due.is_some() && look.latency == SimTime::ZERO) {
+        if self.looks.iter().any(|look| look.due_now().is_some()) {
             self.look_now(frozen, machine.executor);
         }
         for at in 0..self.looks.len() {
-            if self.looks[at].latency > SimTime::ZERO
-                && let Some(index) = self.looks[at].due
-            {
+            if let Some(index) = self.looks[at].due_later() {
                 self.take_off(at, index, frozen, machine.background);
             }
         }
@@ -359,13 +396,15 @@ impl World {
         let state = &self.state;
         executor.for_each_mut(&mut entries, &|_, entry| {
             let Some(schedule) = looks.get(entry.schedule as usize).filter(|_| entry.wanted) else { return };
-            let (Some(index), true) = (schedule.due, schedule.latency == SimTime::ZERO) else { return };
+            let Some((index, slice)) = schedule.due_now() else { return };
             let Some(robot) = state.roster.get(entry.owner.0).filter(|robot| !state.isolated(robot)) else { return };
             entry.panic = attempt(|| {
                 let (sensor, world) = (entry.owner.1 as usize, &frozen[robot.realm as usize]);
-                let glance = Glance { seen: entry.seen as usize, stream: entry.stream, index, simd };
+                let glance = Glance { seen: entry.seen as usize, stream: entry.stream, index, slice, simd };
                 look::look(&robot.cohort, sensor, world, glance, &mut entry.fresh);
-                post(entry, robot, (index, stamp), &world.environment);
+                if slice + 1 == schedule.slices {
+                    post(entry, robot, (index, stamp), &world.environment);
+                }
             });
             any_panic.fetch_or(entry.panic.is_some(), Ordering::Relaxed);
         });
@@ -403,6 +442,7 @@ impl World {
             panics: Vec::new(),
             index,
             stamp,
+            slice: schedule.slices - 1,
             visible_at,
             simd,
         };
@@ -413,7 +453,7 @@ impl World {
         };
         let spare = self.spare_jobs.iter().position(|job| held(job)).map(|at| self.spare_jobs.swap_remove(at));
         let mut job = spare.or_else(|| self.husks.pop()).unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
-        let (mut items, values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
+        let (mut items, mut values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
         items.clear();
         let wanted = |item: &&LookItem| {
             self.state.roster.get(item.robot).is_some_and(|robot| {
@@ -422,6 +462,9 @@ impl World {
             })
         };
         items.extend(schedule.items.iter().filter(wanted).cloned());
+        if schedule.slices > 1 {
+            self.state.copy_begun(&items, &mut values);
+        }
         *job = fresh(items, values);
         // what is under way is known by its time; the result itself stays with the background until it is due
         self.state.under_way.push(fresh(Vec::new(), Vec::new()));

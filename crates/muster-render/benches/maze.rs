@@ -1,7 +1,7 @@
 //! What a depth picture of a maze costs on one thread, for the views of a file of poses and patterns.
 //! Run with `cargo bench -p muster-render --bench maze -- FOLDER [lo] [200x200] [avx2]`, where the folder holds `maze.json` (poses as position and
 //! yaw; patterns as columns and rows of a pinhole of 90 degrees from left to right) and meshes `maze_lo.obj`, `maze_hi.obj`
-//! of the same maze. A picture without pixels to speak of tells what finding the visible costs.
+//! of the same maze; further words choose among what is measured.
 
 use glam::DVec3;
 use muster_core::component::Pose;
@@ -9,6 +9,8 @@ use muster_core::contact::Obstacle;
 use muster_core::math;
 use muster_core::model::Environment;
 use muster_core::obstacles::Obstacles;
+use muster_core::ray::{Hit, Pattern, Reach};
+use muster_core::render::depth::{DepthOptions, DepthPlan};
 use muster_core::render::{Renderer, View, Wanted};
 use muster_core::shape::{Mesh, Shape, Solid};
 use muster_core::simd::Simd;
@@ -41,6 +43,11 @@ fn main() {
     for simd in [Simd::detect(), Simd::Scalar] {
         for (name, world) in &worlds {
             let engine = Cpu::new(simd);
+            let title = format!("{name:<7} scanner  {simd}");
+            if only.iter().all(|word| title.split_whitespace().any(|part| part == word)) {
+                let [by_depth, by_rays] = scan_ms(&engine, world, &views(&maze, 1, 1), simd);
+                println!("{title} {by_depth:8.4} ms by depth, {by_rays:8.4} ms by rays");
+            }
             for pattern in array(&maze["patterns"]) {
                 let (columns, rows) = (number(&pattern[0]) as usize, number(&pattern[1]) as usize);
                 let title = format!("{name:<7} {rows:>3}x{columns:<4} {simd}");
@@ -57,6 +64,43 @@ fn main() {
             }
         }
     }
+}
+
+/// What a scanner of 270 degrees and 1081 rays costs by depth, in three passes, and by rays.
+fn scan_ms(engine: &Cpu, world: &Snapshot, views: &[View], simd: Simd) -> [f64; 2] {
+    let step = 270.0_f64.to_radians() / 1080.0;
+    let ray = |k: i32| math::rotate(math::quat_from_yaw(f64::from(k - 540) * step), DVec3::X);
+    let rays: Vec<DVec3> = (0..1081).map(ray).collect();
+    let plan = DepthPlan::new(&rays, rays.len(), DepthOptions::default()).expect("a plan");
+    let columns = rays.len();
+    let pattern = Pattern::new(rays, columns);
+    let reach = Reach { min_m: 0.06, max_m: FAR_M, without: None };
+    let sink = |_: usize, hit: &Hit| {
+        std::hint::black_box(hit);
+    };
+    let mut by_depth = |view: &View| plan.measure(world, &view.pose, reach, engine, sink);
+    let mut by_rays = |view: &View| pattern.cast(world, &view.pose, reach, simd, sink);
+    typical_ms(views, [&mut by_depth, &mut by_rays])
+}
+
+/// The mean over all views, each a low percentile of many calls, as other processes disturb the rest; in turns.
+fn typical_ms(views: &[View], mut calls: [&mut dyn FnMut(&View); 2]) -> [f64; 2] {
+    let mut sums_ms = [0.0; 2];
+    for view in views {
+        let mut times_ms = [const { Vec::new() }; 2];
+        for _ in 0..ROUNDS {
+            for (call, times_ms) in calls.iter_mut().zip(&mut times_ms) {
+                let begin = Instant::now();
+                call(view);
+                times_ms.push(begin.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+        for (sum_ms, mut times_ms) in sums_ms.iter_mut().zip(times_ms) {
+            times_ms.sort_by(f64::total_cmp);
+            *sum_ms += times_ms[ROUNDS / 5] / views.len() as f64;
+        }
+    }
+    sums_ms
 }
 
 fn views(maze: &Value, columns: usize, rows: usize) -> Vec<View> {
@@ -78,28 +122,14 @@ fn views(maze: &Value, columns: usize, rows: usize) -> Vec<View> {
     poses.map(view).collect()
 }
 
-/// The mean over all views, each a low percentile of many pictures, as other processes disturb the rest; without and with
-/// things, taken in turns.
+/// What pictures cost without and with things.
 fn cost_ms(engine: &Cpu, world: &Snapshot, views: &[View]) -> [f64; 2] {
-    let mut sums_ms = [0.0; 2];
-    for view in views {
-        let mut takes_ms = [const { Vec::new() }; 2];
-        for _ in 0..ROUNDS {
-            for (things, takes_ms) in takes_ms.iter_mut().enumerate() {
-                let begin = Instant::now();
-                let wanted = Wanted { things: things == 1 };
-                engine.take(world, view, wanted, &mut |picture| {
-                    std::hint::black_box(picture);
-                });
-                takes_ms.push(begin.elapsed().as_secs_f64() * 1e3);
-            }
-        }
-        for (sum_ms, mut takes_ms) in sums_ms.iter_mut().zip(takes_ms) {
-            takes_ms.sort_by(f64::total_cmp);
-            *sum_ms += takes_ms[ROUNDS / 5] / views.len() as f64;
-        }
-    }
-    sums_ms
+    let take = |view: &View, things: bool| {
+        engine.take(world, view, Wanted { things }, &mut |picture| {
+            std::hint::black_box(picture);
+        });
+    };
+    typical_ms(views, [&mut |view| take(view, false), &mut |view| take(view, true)])
 }
 
 /// The mean length of all rays, to compare with other programs.

@@ -74,13 +74,13 @@ fn cohort() -> Arc<Cohort> {
         rate: Rate::from_hz(100.0).unwrap(),
         drivers: Vec::new(),
         sensors: Vec::new(),
+        tags: Vec::new(),
         frames: Vec::new(),
         parts: vec![
             part("body", Shape::Box { half_m: DVec3::new(0.2, 0.2, 0.1) }, 0.0),
             part("head", Shape::Sphere { radius_m: 0.15 }, 0.4),
         ],
         light: None,
-        tags: Vec::new(),
         key: String::new(),
     };
     Cohort::new(blueprint, &Calm)

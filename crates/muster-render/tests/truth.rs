@@ -130,7 +130,10 @@ fn depth_is_what_rays_meet_within_the_stated_error() {
             // distances along the normal become a little more along a ray that meets a round shape at a slant
             let stated_m = by_shape_m * 1.1 + by_quantum_m + 1e-6 * hit.distance_m / cos;
             let error_m = (length_m - hit.distance_m).abs();
-            assert!(error_m <= stated_m, "thing {number} of {seed} at {column} {row}: {error_m} of {stated_m} m, cos {cos}");
+            assert!(
+                error_m <= stated_m,
+                "thing {number} of {seed} at {column} {row}: {error_m} of {stated_m} m, cos {cos}"
+            );
         }
     }
     assert!(compared > 2 * skipped, "{compared} compared, {skipped} passed over");

@@ -453,11 +453,11 @@ fn place_robots(
             look_through(&own_part(robot), (&path, false), &mut builder, problems);
             continue;
         };
-        let Some(whole) = with_presets(files, whole, &path, problems) else { continue };
         if robot.get(UNFINISHED).is_some() {
             look_through(&own_part(&whole), (&path, false), &mut builder, problems);
             continue;
         }
+        let Some(whole) = with_presets(files, whole, &path, problems) else { continue };
         let before = problems.errors();
         let Some(first) = look_through(&whole, (&path, true), &mut builder, problems) else { continue };
         if !overrides_fit(&first.overrides, &path, problems) {

@@ -293,16 +293,16 @@ impl RobotBuilder {
         let also: Vec<&str> = SensorText::FIELDS.iter().map(|field| field.name).collect();
         let made = make(self.registry.sensors, "a sensor", node, &path, &also, reading.problems);
         let (common, whole) = common::<SensorText>(node, &path, reading.problems)?;
+        if let Some(preset) = &common.preset {
+            let expected = "presets in the block itself, not in its overrides";
+            reading.problems.error(node.place, &below(&path, "preset"), format!("{preset:?}"), expected);
+            return None;
+        }
         let frame = frame_named(common.frame.as_deref(), &["sensors", name], frames, reading);
         let (kind, made) = made.map_or((None, None), |(kind, made)| (Some(kind), made));
         let fields = made.as_ref().map(|sensor| sensor.fields());
         let kinds = self.registry.modifiers;
         let modifiers = make_modifiers(kinds, &common.modifiers, fields, (node.place, &path), reading.problems);
-        if let Some(preset) = common.preset {
-            let expected = "presets in the block itself, not in its overrides";
-            reading.problems.error(node.place, &below(&path, "preset"), format!("{preset:?}"), expected);
-            return None;
-        }
         let (kind, sensor) = (kind?, made?);
         let rate_hz = common.rate_hz.unwrap_or_else(|| sensor.default_rate_hz());
         let rate = match sensor.sense() {
@@ -316,13 +316,19 @@ impl RobotBuilder {
         let sensor = fit(sensor.fitted(frames), sensor, place, &path, reading.problems)?;
         let (rate, modifiers, frame) = (rate.filter(|_| whole)?, modifiers?, frame?);
         let delays = modifiers.iter().fold(SimTime::ZERO, |sum, slot| sum + slot.modifier.delay());
-        let moved = frame.filter(|&frame| is_moved(frames, frame));
-        if moved.is_some() && matches!(sensor.sense(), Sense::World(_)) {
-            let expected = "a frame fixed to the body, for a sensor that looks at the world";
-            let place = reading.place(&["sensors", name, "frame"]);
-            reading.problems.error(place, &below(&path, "frame"), "a frame that joints move", expected);
+        if let Sense::World(look) = sensor.sense()
+            && look.slices().1 > rate.period_s()
+        {
+            let found = format!("a sweep of {} s at {rate_hz} Hz", look.slices().1);
+            reading.problems.error(
+                node.place,
+                &path,
+                found,
+                format!("at most {} s, the time between samples", rate.period_s()),
+            );
             return None;
         }
+        let moved = frame.filter(|&frame| is_moved(frames, frame));
         let mut still = Vec::new();
         frame_motions(frames, |_| (0.0, 0.0), &mut still);
         let fixed = frame.filter(|_| moved.is_none()).map(|frame| still[frame].pose);

@@ -32,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod choose;
 pub mod judge;
 pub mod library;
 pub mod pace;

@@ -1,5 +1,6 @@
 //! The report of a run: what was simulated, how fast, how punctually, and the hash that proves it.
 
+use crate::choose::Choice;
 use crate::judge::Failure;
 use crate::pace::Late;
 use muster_core::component::Sense;
@@ -165,6 +166,8 @@ pub struct Report {
     pub event_counts: Vec<u64>,
     /// The first that happened, of all events.
     pub events: Vec<Happened>,
+    /// What was left to the machine to choose.
+    pub choices: Vec<Choice>,
     /// Commands refused.
     pub refusals: Vec<String>,
     /// Expectations: how many, and which failed.
@@ -270,6 +273,7 @@ impl Report {
             "faults": self.faults,
             "events": events,
             "event_counts": self.event_counts,
+            "choices": self.choices.iter().map(Choice::json).collect::<Vec<Value>>(),
             "refused_commands": self.refusals,
             "expected": self.expected,
             "unjudged": self.unjudged,

@@ -408,6 +408,7 @@ impl Runner {
             faults: account.faults,
             event_counts: account.event_counts,
             events: account.events,
+            choices: sim.choices().to_vec(),
             refusals: self.refusals.clone(),
             expected: account.judge.len(),
             unjudged: account.judge.unjudged(sim.world().time()),

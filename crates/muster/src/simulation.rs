@@ -1,5 +1,6 @@
 //! A simulation: a world with the threads, clock and background it walks with.
 
+use crate::choose::{Choice, choose};
 use crate::library;
 use crate::sink::{Messenger, Sink};
 use muster_core::command::{Action, Command};
@@ -13,6 +14,7 @@ use muster_core::time::SimTime;
 use muster_core::world::{Machine, Options, Window, World};
 use muster_exec::{Pool, WaitStrategy, WallClock, Worker};
 use muster_models::REGISTRY;
+use muster_render::Cpu;
 use muster_scenario::build::{self, Override, Scenario};
 use muster_scenario::files::{Files, Paint};
 use muster_scenario::text::{Async, Threads};
@@ -88,6 +90,7 @@ pub struct Simulation {
     sequence: u64,
     asynchronous: Async,
     warnings: Vec<String>,
+    choices: Vec<Choice>,
 }
 
 /// How many jobs may be under way beside the loop.
@@ -119,14 +122,18 @@ impl Simulation {
     }
 
     /// A simulation of a scenario as it is: `over` and `seeds` are for those who load one.
-    pub fn new(scenario: Scenario, setup: &Setup) -> Result<Self, LoadError> {
+    pub fn new(mut scenario: Scenario, setup: &Setup) -> Result<Self, LoadError> {
         let threads = setup.threads.unwrap_or(scenario.run.threads);
         let mut options = setup.options;
         if threads == Threads::PerRobot {
             options.lanes = 1;
         }
-        let world = World::new(Arc::clone(&scenario.model), options)
-            .map_err(|error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") })?;
+        if let Some(model) = Arc::get_mut(&mut scenario.model) {
+            model.environment.renderer = Arc::new(Cpu::default());
+        }
+        let misplaced = |error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") };
+        let choices = choose(&mut scenario.model, options).map_err(misplaced)?;
+        let world = World::new(Arc::clone(&scenario.model), options).map_err(misplaced)?;
         let asynchronous = setup.asynchronous.unwrap_or(scenario.run.asynchronous);
         let threading = threading(threads, &scenario.model).map_err(|error| LoadError::plain("threads", error))?;
         let looks_later = scenario
@@ -156,6 +163,7 @@ impl Simulation {
             sequence: 0,
             asynchronous,
             warnings: Vec::new(),
+            choices,
         };
         simulation.messenger.note_start(&simulation.world);
         Ok(simulation)
@@ -275,6 +283,11 @@ impl Simulation {
     /// The scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// What was left to the machine to choose, and what it chose.
+    pub fn choices(&self) -> &[Choice] {
+        &self.choices
     }
 
     /// What is questionable in the scenario but runs, as people read it.

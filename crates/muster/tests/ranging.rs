@@ -4,6 +4,7 @@
 use muster::sink::{Batch, Sink};
 use muster::{Setup, Simulation, library};
 use muster_core::command::Action;
+use muster_scenario::text::Threads;
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -261,4 +262,119 @@ fn fit_range_prints_what_it_found() {
     }
     assert_eq!(run(&["--model", "urg5lx"]).0, Some(2));
     std::fs::remove_file(&path).unwrap();
+}
+
+/// A robot that drives at 1 m/s towards a wall while another crosses its way, scanning in sweeps.
+fn sweeping(sensor: &str) -> String {
+    let robot = |name: &str, (from, yaw_deg): (&str, u32), to: &str, speed_mps: u32, more: &str| {
+        format!(
+            "{{name: {name}, motion: {{kind: point, speed_max_mps: 20, accel_max_mps2: 1e5, rate_hz: 1000}}, at: {{xyz_m: {from}, yaw_deg: {yaw_deg}}},
+             driver: {{kind: waypoints, points_m: [{to}], speed_mps: {speed_mps}}}, sensors: {{truth: {{kind: truth}}{more}}},
+             shape: {{box_size_m: [0.5, 0.5, 0.5]}}}}"
+        )
+    };
+    let scanning = robot("r", ("[-5, 0, 0]", 0), "[2, 0]", 1, &format!(", s: {sensor}"));
+    let crossing = robot("o", ("[-3, -4, 0]", 90), "[-3, 50]", 10, "");
+    format!("{{world: {{{WALL}}}, robots: [{scanning}, {crossing}]}}")
+}
+
+// R22: rays are cast when they are due, at where everything is then
+#[test]
+fn a_sweep_sees_the_way_it_drove_and_what_crossed_it_meanwhile() {
+    let sensor =
+        "{kind: range, rays: {from_deg: -0.001, to_deg: 0.001, count: 100}, sweep_s: 0.1, rate_hz: 10, output: full}";
+    let mut sim = simulation(&sweeping(sensor));
+    // from its start at -4 m the other is in front of the rays from 0.375 s on, for 0.05 s
+    let mut crossed = 0;
+    for scan in 1..=10 {
+        sim.run_for(0.1);
+        let ranges: Vec<f64> = values(&sim, "r.s").chunks_exact(6).map(|record| record[0]).collect();
+        let walls = ranges.windows(2).filter(|pair| pair[0] > 5.0 && pair[1] > 5.0);
+        // the first sweep begins at rest
+        for pair in walls.filter(|_| scan > 1) {
+            assert!((pair[0] - pair[1] - 0.001).abs() < 2e-4, "scan {scan}: {pair:?}");
+        }
+        crossed += ranges.iter().filter(|range_m| **range_m < 3.0).count();
+    }
+    assert!((45..=56).contains(&crossed), "{crossed} rays of a millisecond each");
+}
+
+#[test]
+fn sweeps_are_the_same_bits_beside_the_loop_and_in_it() {
+    let scan = |latency_ms: u32| {
+        format!(
+            "{{kind: range, rays: {{from_deg: -60, to_deg: 60, count: 90}}, sweep_s: 0.05, rate_hz: 10,
+              latency_ms: {latency_ms}, accuracy: sensor, errors: {{noise_m: 0.01}}}}"
+        )
+    };
+    let read = |latency_ms: u32, threads: usize, for_s: f64| {
+        let setup = Setup { threads: Some(Threads::Count(threads)), ..Setup::default() };
+        let text = sweeping(&scan(latency_ms));
+        let mut sim = Simulation::from_text(&text, &setup).unwrap_or_else(|error| panic!("{error}"));
+        sim.run_for(for_s);
+        values(&sim, "r.s")
+    };
+    let at_once = read(0, 1, 0.5);
+    assert!(at_once.iter().any(|range_m| *range_m < 3.0), "the other robot is seen");
+    assert_eq!(at_once, read(0, 2, 0.5));
+    assert_eq!(at_once, read(30, 1, 0.53));
+    assert_eq!(at_once, read(30, 2, 0.53));
+}
+
+#[test]
+fn a_sweep_longer_than_the_time_between_scans_is_refused() {
+    let told = problem("{kind: range, rays: {count: 10}, sweep_s: 0.2, rate_hz: 10}");
+    assert!(told.contains("a sweep of 0.2 s at 10 Hz") && told.contains("at most 0.1 s"), "{told}");
+}
+
+// R27, R28: the method changes nothing else
+#[test]
+fn rays_and_depth_buffers_tell_the_same_within_the_stated_error() {
+    let world = "obstacles: {a: {box_size_m: [1, 2, 3], at: {xyz_m: [4, 1, 0], yaw_deg: 20}},
+        b: {sphere_radius_m: 0.8, at: {xyz_m: [3, -2, 0.4]}}, c: {cylinder: {radius_m: 0.4, height_m: 3}, at: {xyz_m: [-3, 1, 0]}}}";
+    for (rays, most) in
+        [("{count: 361, from_deg: -135, to_deg: 135}", 0.99), ("{kind: grid, columns: 60, rows: 40}", 0.99)]
+    {
+        let scan = |method: &str| {
+            read(
+                world,
+                &format!(
+                    "{{kind: range, rays: {rays}, range_max_m: 20, method: {method}, at: {{xyz_m: [0, 0, 0.3]}}}}"
+                ),
+            )
+        };
+        let (ray, depth) = (scan("ray"), scan("depth"));
+        assert_eq!(ray.len(), depth.len());
+        let alike = |(a, b): &(&f64, &f64)| a == b || (*a - *b).abs() < 0.01;
+        let equal = ray.iter().zip(&depth).filter(alike).count();
+        // the rest are at edges, where a pixel is one or the other
+        assert!(equal as f64 >= most * ray.len() as f64, "{equal} of {}", ray.len());
+    }
+}
+
+// R29
+#[test]
+fn auto_tries_both_ways_and_tells_which_it_took() {
+    let text = "{robots: [{name: r, motion: {kind: point}, sensors: {s: {kind: range, rays: {count: 3}, method: auto},
+        t: {kind: range, rays: {count: 3}, method: ray}}}]}";
+    let mut sim = simulation(text);
+    let [choice] = sim.choices() else { panic!("{:?}", sim.choices()) };
+    assert_eq!((choice.sensor.as_str(), choice.ways.len()), ("r.s", 2));
+    let least = choice.ways.iter().min_by(|a, b| a.sample_us.total_cmp(&b.sample_us)).unwrap();
+    assert_eq!(choice.chosen, least.name);
+    assert!(choice.to_string().contains("ray") && choice.to_string().contains("depth"));
+    sim.run_for(0.5);
+    assert_eq!(values(&sim, "r.s"), values(&sim, "r.t"));
+}
+
+// R10
+#[test]
+fn one_pass_is_warned_of_when_wide_and_refused_when_it_cannot_be() {
+    let told =
+        problem("{kind: range, rays: {from_deg: -95, to_deg: 95, count: 190}, method: depth, depth: {passes: 1}}");
+    assert!(told.contains("a pass of") && told.contains("180"), "{told}");
+    let wide =
+        "{robots: [{name: r, motion: {kind: point}, sensors: {s: {kind: range, method: depth, depth: {passes: 1},
+        rays: {from_deg: -80, to_deg: 80, count: 160}}}}]}";
+    assert!(simulation(wide).warnings().iter().any(|warning| warning.contains("more passes")));
 }

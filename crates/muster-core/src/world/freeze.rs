@@ -2,10 +2,32 @@
 
 use super::World;
 use crate::chunk::{Chunk, frames_of, place_of};
+use crate::component::Sensor;
 use crate::lanes::{Column, body};
+use crate::look::{Glance, look_with};
+use crate::model::Cohort;
+use crate::simd::Simd;
 use crate::snapshot::{Frozen, Lamp, Seen, Snapshot};
 use crate::state::State;
 use std::sync::Arc;
+
+/// A frozen world in which sensors can be tried.
+pub struct Trial {
+    frozen: Arc<Frozen>,
+    cohort: Arc<Cohort>,
+    realm: usize,
+    seen: usize,
+    simd: Simd,
+}
+
+impl Trial {
+    /// Looks once with `sensor` from where the robot has the sensor of this number.
+    pub fn look(&self, number: usize, sensor: &dyn Sensor, sample: &mut Vec<f64>) {
+        let glance = Glance { seen: self.seen, stream: 0, index: 0, slice: 0, simd: self.simd };
+        let slot = &self.cohort.blueprint.sensors[number];
+        look_with(sensor, slot, &self.frozen[self.realm], glance, sample);
+    }
+}
 
 impl World {
     /// Every robot as those of its realm see it now.
@@ -31,6 +53,16 @@ impl World {
         }
         self.frozen.push(Arc::clone(&shared));
         shared
+    }
+
+    /// The world as sensors see it now, for trying out the sensors of a robot.
+    pub fn trial(&mut self, number: u32) -> Option<Trial> {
+        let robot = self.state.roster.get(number)?;
+        let (cohort, realm) = (Arc::clone(&robot.cohort), robot.realm as usize);
+        let dense = self.state.roster.iter().position(|(other, _)| other == number)?;
+        let seen = dense - self.state.roster.realms[realm].first as usize;
+        self.sees_bodies = true;
+        Some(Trial { frozen: self.freeze_realms(), cohort, realm, seen, simd: self.options.simd })
     }
 
     /// Every robot of every realm as it is now.

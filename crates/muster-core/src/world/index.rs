@@ -90,15 +90,24 @@ impl World {
                 let found = known.iter().rev().find(|(cohort, number, _)| (*cohort, *number) == id);
                 let schedule = found.map(|found| found.2).unwrap_or_else(|| {
                     known.push((id.0, id.1, self.looks.len() as u32));
-                    self.looks.push(LookSchedule {
+                    let (slices, span_s) = look.slices();
+                    let mut schedule = LookSchedule {
                         rate: slot.rate,
                         latency: slot.latency,
                         ticker: Ticker::after(slot.rate, slot.phase, now),
                         items: Vec::new(),
+                        slices: slices.max(1),
+                        span: SimTime::from_s(span_s).min(slot.rate.period()),
+                        slice: 0,
                         due: None,
                         sees_bodies: look.sees_bodies() || slot.frame.is_some(),
                         wanted: false,
-                    });
+                    };
+                    // in the middle of a sweep
+                    while schedule.next() <= now {
+                        schedule.slice += 1;
+                    }
+                    self.looks.push(schedule);
                     self.radii_m.extend(look.search_radius_m());
                     self.looks.len() as u32 - 1
                 });

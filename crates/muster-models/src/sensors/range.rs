@@ -26,6 +26,7 @@ use muster_core::lanes::Quantity;
 use muster_core::math;
 use muster_core::node::{Node, Problems};
 use muster_core::ray::{Hit, Pattern, Reach, Thing};
+use muster_core::render::depth::{self, DepthOptions, DepthPlan, Passes};
 use muster_core::shape::{Shape, Solid};
 use muster_core::skin::Skin;
 use muster_core::snapshot::Snapshot;
@@ -68,6 +69,19 @@ spec! {
         passes: usize = 0, in 0..=16;
         /// Whether pictures also tell what is seen; accuracy: material and intensities need it.
         things: bool = true;
+    }
+}
+
+impl Depth {
+    fn options(&self) -> DepthOptions {
+        DepthOptions {
+            correction: match self.correction {
+                Correction::None => depth::Correction::None,
+                Correction::Interpolate => depth::Correction::Interpolate,
+            },
+            supersample: self.supersample,
+            passes: if self.passes == 0 { Passes::Auto } else { Passes::Count(self.passes) },
+        }
     }
 }
 
@@ -172,6 +186,8 @@ enum Caster {
     Rays(Pattern),
     /// Column by column, each from where the sensor is then.
     Sweep(Sweep, Vec<DVec3>),
+    /// From depth buffers; the directions beside.
+    Depth(DepthPlan, Vec<DVec3>),
 }
 
 fn build(node: &Node, path: &str, also: &[&str], problems: &mut Problems) -> Option<Arc<dyn Sensor>> {
@@ -181,7 +197,21 @@ fn build(node: &Node, path: &str, also: &[&str], problems: &mut Problems) -> Opt
     if problems.list().len() > before {
         return None;
     }
-    Some(Arc::new(Range::new(spec)))
+    let place = node.get("depth").map_or(node.place, |value| value.place);
+    let range = match Range::new(spec) {
+        Ok(range) => range,
+        Err(wrong) => {
+            let (found, expected) = wrong.split_once(", expected ").unwrap_or((&wrong, "rays that can be drawn"));
+            problems.error(place, &below(path, "depth"), found, expected);
+            return None;
+        }
+    };
+    if let Caster::Depth(plan, _) = &range.caster
+        && let Some(warning) = plan.warning()
+    {
+        problems.warn(place, &below(path, "depth.passes"), warning, "at most 150° a pass");
+    }
+    Some(Arc::new(range))
 }
 
 /// Notes what does not fit together.
@@ -209,7 +239,6 @@ fn check(spec: &RangeSpec, node: &Node, path: &str, problems: &mut Problems) {
             let found = format!("{} with depth.things: false", spec.output.word());
             wrong("output", found, "output: range, depth.things: true, or method: ray");
         }
-        wrong("method", "depth".to_owned(), "ray: this build has no depth method");
     }
     if let Some(errors) = &spec.errors {
         let (taps, sum) = (errors.crosstalk.len(), errors.crosstalk.iter().sum::<f64>());
@@ -240,6 +269,21 @@ impl Sensor for Range {
     fn sense(&self) -> Sense<'_> {
         Sense::World(self)
     }
+
+    fn ways(&self) -> Vec<(&'static str, Arc<dyn Sensor>)> {
+        let by = |method: Method| -> Option<(&'static str, Arc<dyn Sensor>)> {
+            let spec = RangeSpec { method, ..self.spec.clone() };
+            Some((method.word(), Arc::new(Self::new(spec).ok()?)))
+        };
+        // a sweep has no choice, and rays that cannot be drawn have none either
+        match self.spec.method {
+            Method::Auto if self.spec.sweep_s == 0.0 => {
+                let (Some(ray), Some(depth)) = (by(Method::Ray), by(Method::Depth)) else { return Vec::new() };
+                vec![ray, depth]
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Numbers kept for each ray while a scan with things is made: distance, facing, material, glow, kind, id.
@@ -255,16 +299,26 @@ impl Look for Range {
         true
     }
 
+    fn needs_pictures(&self) -> bool {
+        matches!(self.caster, Caster::Depth(..))
+    }
+
+    fn slices(&self) -> (usize, f64) {
+        (self.parts(), self.spec.sweep_s)
+    }
+
     fn look(&self, at: &LookAt<'_>, sample: &mut Vec<f64>) {
-        sample.clear();
         // the sample is also the place where it is worked out: nothing is allocated
-        sample.resize(self.capacity(0), 0.0);
+        if sample.len() != self.capacity(0) {
+            self.begin(sample);
+        }
         if self.things { self.measure_things(at, sample) } else { self.measure_ranges(at, sample) }
     }
 }
 
 impl Range {
-    fn new(spec: RangeSpec) -> Self {
+    /// Fails if the rays cannot be drawn as the depth method is told to.
+    fn new(spec: RangeSpec) -> Result<Self, String> {
         let Directions { all, columns } = spec.rays.directions();
         let errors = spec.errors.clone().unwrap_or_else(no_errors);
         let weights = match spec.aggregate {
@@ -275,23 +329,36 @@ impl Range {
         let things = spec.output != Output::Range || spec.accuracy == Accuracy::Material || slants;
         let caster = if spec.sweep_s > 0.0 {
             Caster::Sweep(Sweep { sweep_s: spec.sweep_s, columns }, all)
+        } else if spec.method == Method::Depth {
+            Caster::Depth(DepthPlan::new(&all, columns, spec.depth.options())?, all)
         } else {
             Caster::Rays(Pattern::new(all, columns))
         };
-        Self { spec, errors, caster, columns, weights, things }
+        Ok(Self { spec, errors, caster, columns, weights, things })
+    }
+
+    /// Makes a sample ready for its rays: none has met anything yet.
+    fn begin(&self, sample: &mut Vec<f64>) {
+        const NOT_MET: [f64; PLANES] = [f64::INFINITY, 1.0, 0.0, 0.0, NOTHING, NOTHING];
+        sample.clear();
+        sample.resize(self.capacity(0), f64::INFINITY);
+        if self.things && self.parts() > 1 {
+            let rays = self.spec.rays.count();
+            sample.chunks_exact_mut(rays).zip(NOT_MET).for_each(|(plane, value)| plane.fill(value));
+        }
     }
 
     /// In how many parts a scan is cast.
-    pub fn slices(&self) -> usize {
+    fn parts(&self) -> usize {
         match &self.caster {
-            Caster::Rays(_) => 1,
+            Caster::Rays(_) | Caster::Depth(..) => 1,
             Caster::Sweep(sweep, _) => sweep.slices(),
         }
     }
 
-    /// The first step for one part of the scan, on a world seen `seen_s` after the scan's stamp (before it, if negative):
-    /// tells of each ray its number, its direction in the world and what it met.
-    pub fn cast_slice(&self, at: &LookAt<'_>, slice: usize, seen_s: f64, mut each: impl FnMut(usize, DVec3, &Hit)) {
+    /// The first step, for the part of the scan that is due: tells of each ray its number, its direction in the world and
+    /// what it met.
+    fn cast(&self, at: &LookAt<'_>, mut each: impl FnMut(usize, DVec3, &Hit)) {
         let reach = Reach { min_m: 0.0, max_m: self.spec.range_max_m, without: Some(at.robot) };
         match &self.caster {
             Caster::Rays(pattern) => {
@@ -301,9 +368,15 @@ impl Range {
                     each(ray, math::rotate(pose.orientation, directions[ray]), hit);
                 });
             }
+            Caster::Depth(plan, directions) => {
+                let (pose, renderer) = (at.pose(), &*at.world.environment.renderer);
+                plan.measure(at.world, &pose, reach, renderer, |ray, hit| {
+                    each(ray, math::rotate(pose.orientation, directions[ray]), hit);
+                });
+            }
             Caster::Sweep(sweep, directions) => {
-                let seen = (&at.world.robots[at.robot], seen_s);
-                for (column, pose) in sweep::poses(*sweep, slice, seen, at.mount) {
+                let seen = (&at.world.robots[at.robot], -at.ahead_s);
+                for (column, pose) in sweep::poses(*sweep, at.slice, seen, at.mount) {
                     for ray in (column..directions.len()).step_by(sweep.columns) {
                         let direction = math::rotate(pose.orientation, directions[ray]);
                         each(ray, direction, &at.world.cast(pose.position_m, direction, reach));
@@ -313,11 +386,9 @@ impl Range {
         }
     }
 
-    /// The first step: what each ray first meets.
-    fn cast(&self, at: &LookAt<'_>, mut each: impl FnMut(usize, DVec3, &Hit)) {
-        for slice in 0..self.slices() {
-            self.cast_slice(at, slice, 0.0, &mut each);
-        }
+    /// Whether the scan is complete with this part.
+    fn completes(&self, at: &LookAt<'_>) -> bool {
+        at.slice + 1 == self.parts()
     }
 
     fn limits_m(&self) -> (f64, f64) {
@@ -327,6 +398,9 @@ impl Range {
     /// A scan of which nothing but distances counts.
     fn measure_ranges(&self, at: &LookAt<'_>, sample: &mut Vec<f64>) {
         self.cast(at, |ray, _, hit| sample[ray] = hit.distance_m);
+        if !self.completes(at) {
+            return;
+        }
         if self.spec.aggregate != Aggregate::None {
             let chosen = self.chosen(&Scan { distance_m: &mut *sample, things: None, columns: self.columns });
             sample[0] = chosen.map_or(f64::INFINITY, |ray| sample[ray]);
@@ -352,6 +426,9 @@ impl Range {
             glow[ray] = errors::glow(&materials[material[ray] as usize], math::clamp(facing[ray], 0.0, 1.0));
             [kind[ray], id[ray]] = name_of(at.world, hit);
         });
+        if !self.completes(at) {
+            return;
+        }
         let things = Things { facing: &mut *facing, material: &mut *material, glow: &mut *glow };
         let mut scan = Scan { distance_m: &mut *distance_m, things: Some(things), columns: self.columns };
         errors::hide(&self.errors, self.spec.accuracy, &mut scan);
@@ -405,7 +482,7 @@ impl Range {
             let or_nothing = |value: f64| if met { value } else { NOTHING };
             let light = if met { light } else { 0.0 };
             let time_s = match &self.caster {
-                Caster::Rays(_) => 0.0,
+                Caster::Rays(_) | Caster::Depth(..) => 0.0,
                 Caster::Sweep(sweep, _) => sweep.offset_s(ray % sweep.columns),
             };
             let all = [range_m, light, time_s, or_nothing(plane(4)), or_nothing(plane(5)), or_nothing(plane(2))];

@@ -110,5 +110,5 @@ pub(crate) fn deviation(values: impl Iterator<Item = f64>) -> f64 {
 
 /// A first look at a world.
 pub(crate) fn glance<'a>(world: &'a Snapshot, robot: usize, mount: &'a Pose) -> LookAt<'a> {
-    LookAt { world, robot, mount, stream: 5, index: 0, period_s: 0.1, simd: Simd::detect() }
+    LookAt { world, robot, mount, stream: 5, index: 0, period_s: 0.1, slice: 0, ahead_s: 0.0, simd: Simd::detect() }
 }

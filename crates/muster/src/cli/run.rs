@@ -58,6 +58,7 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     }
     let options = run_options(&sim.scenario().run, flags);
     sim.warnings().iter().for_each(|warning| eprintln!("{warning}"));
+    sim.choices().iter().for_each(|choice| eprintln!("{choice}"));
     if !flags.quiet && !sim.scenario().about.is_empty() {
         eprintln!("{}", sim.scenario().about.trim());
     }

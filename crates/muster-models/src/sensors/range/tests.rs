@@ -45,7 +45,7 @@ fn read(pairs: &[(&str, Value)]) -> RangeSpec {
 }
 
 fn sensor(pairs: &[(&str, Value)]) -> Range {
-    Range::new(read(pairs))
+    Range::new(read(pairs)).expect("rays that can be drawn")
 }
 
 fn problems(pairs: &[(&str, Value)]) -> Vec<String> {
@@ -86,7 +86,9 @@ fn world(obstacles: Vec<Obstacle>) -> Snapshot {
 fn look_from(sensor: &Range, world: &Snapshot, mount: &Pose, index: u64) -> Vec<f64> {
     let mut sample = Vec::with_capacity(sensor.capacity(1));
     let room = sample.capacity();
-    sensor.look(&LookAt { index, ..glance(world, 0, mount) }, &mut sample);
+    for slice in 0..sensor.slices().0 {
+        sensor.look(&LookAt { index, slice, ..glance(world, 0, mount) }, &mut sample);
+    }
     assert_eq!(sample.capacity(), room, "room was enough");
     sample
 }
@@ -260,7 +262,7 @@ fn a_sweep_on_the_move_shows_the_way_driven() {
     world.robots[0].velocity_mps = DVec3::X;
     let pairs = [("rays", rays), ("sweep_s", Value::Number(0.1)), ("output", word("full"))];
     let scan = sensor(&pairs);
-    assert_eq!(scan.slices(), 20);
+    assert_eq!(scan.slices(), (20, 0.1));
     let full = look(&scan, &world);
     for (ray, record) in full.chunks_exact(FULL.len()).enumerate() {
         let time_s = -0.1 * (100 - ray) as f64 / 101.0;

@@ -485,8 +485,9 @@ pub trait Sensor: Send + Sync {
         None
     }
 
-    /// Directions in the frame of a range sensor, one for each record of a sample.
-    fn rays(&self) -> Option<&[DVec3]> {
+    /// Directions in the frame of a range sensor, one for each record of a sample, which begins with the range, and how far
+    /// they reach, m.
+    fn rays(&self) -> Option<(&[DVec3], f64)> {
         None
     }
 

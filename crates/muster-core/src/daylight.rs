@@ -21,14 +21,13 @@ pub struct Daylight {
 }
 
 impl Daylight {
-    /// Light of a sun at an azimuth (clockwise from north) and elevation. Colours are as displays understand them.
-    pub fn new(azimuth_rad: f64, elevation_rad: f64, sun: ([f32; 3], f32), ambient: ([f32; 3], f32)) -> Self {
+    /// The light of [`Self::NOON`] with the sun at an azimuth (clockwise from north) and elevation, of a colour as displays
+    /// understand it.
+    pub fn new(azimuth_rad: f64, elevation_rad: f64, colour: [f32; 3], intensity: f32) -> Self {
         let ((sin_azimuth, cos_azimuth), (up, along)) = (math::sin_cos(azimuth_rad), math::sin_cos(elevation_rad));
-        let scaled = |(colour, by): ([f32; 3], f32)| linear3(colour).map(|channel| channel * by);
         Self {
             towards_sun: DVec3::new(along * sin_azimuth, along * cos_azimuth, up),
-            sun: scaled(sun),
-            ambient: scaled(ambient),
+            sun: linear3(colour).map(|channel| channel * intensity),
             ..Self::NOON
         }
     }
@@ -60,7 +59,7 @@ mod tests {
     #[test]
     fn the_sun_stands_where_azimuth_and_elevation_say() {
         let light = |azimuth: f64, elevation: f64| {
-            Daylight::new(azimuth.to_radians(), elevation.to_radians(), ([1.0; 3], 1.0), ([1.0; 3], 0.2)).towards_sun
+            Daylight::new(azimuth.to_radians(), elevation.to_radians(), [1.0; 3], 1.0).towards_sun
         };
         assert!((light(90.0, 0.0) - DVec3::X).length() < 1e-12, "east");
         assert!((light(0.0, 0.0) - DVec3::Y).length() < 1e-12, "north");

@@ -32,7 +32,7 @@ impl Outline {
             Shape::Cylinder { radius_m, half_height_m } => Self::Cylinder(*radius_m, *half_height_m),
             Shape::Capsule { radius_m, half_height_m } => Self::Capsule(*radius_m, *half_height_m),
             Shape::Cone { radius_m, half_height_m } => Self::Cone(*radius_m, *half_height_m),
-            Shape::Heightfield(heights) => Self::Triangles(Arc::new(Triangles::new(heights.triangles()))),
+            Shape::Heightfield(heights) => Self::Triangles(Arc::new(Triangles::terrain(heights.triangles()))),
             Shape::Mesh(mesh) => Self::Triangles(Arc::new(Triangles::new(mesh.faces()))),
         }
     }

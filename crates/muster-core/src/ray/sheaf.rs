@@ -4,13 +4,14 @@ use super::fan::{Directions, GROUPS, single};
 use super::outline::Outline;
 use super::scene::{Owned, Scene};
 use super::tree::{Beam, Bounds, Stack};
-use super::triangles::{ShadeRays, Triangles};
+use super::triangles::{ShadeRays, all_dark};
 use super::wide::{WIDTH, Wide, Work, load3, splat3};
 use crate::snapshot::Snapshot;
 use glam::DVec3;
 
-/// Most rays in a sheaf. Measured: points seen by neighbouring pixels lie far apart, so larger sheaves meet too much.
-pub(super) const POINTS: usize = GROUPS * WIDTH;
+/// Most rays in a sheaf. Measured over a village from the air: points that neighbouring pixels see lie far apart there, so
+/// larger sheaves meet too much, and smaller ones share too little.
+pub(super) const POINTS: usize = 4 * WIDTH;
 
 /// Origins of parallel rays as columns, and which of them are dark.
 pub(crate) struct Sheaf {
@@ -47,10 +48,7 @@ impl Sheaf {
     /// How far it is still of interest what is met: not at all once all rays met something.
     #[inline(always)]
     fn limit(&self) -> f32 {
-        match self.dark[..self.groups].iter().all(|&dark| dark == DARK) {
-            true => f32::NEG_INFINITY,
-            false => self.max,
-        }
+        if all_dark(&self.dark[..self.groups]) { f32::NEG_INFINITY } else { self.max }
     }
 
     fn bits(&self) -> u64 {
@@ -120,22 +118,24 @@ impl<'a, F: Fn(u32) -> Owned<'a>> Scene<'a, F> {
         let (outline, _) = (self.solid)(number);
         let stand = self.boxes.stand(number);
         let direction = single(stand.direction_in_solid(sheaf.direction));
-        let shift = |triangles: Option<&Triangles>| {
-            let centre_m = triangles.map_or(DVec3::ZERO, Triangles::centre_m);
-            splat3::<W>(token, single(stand.in_solid(sheaf.base_m) - centre_m))
-        };
+        let base_m = stand.in_solid(sheaf.base_m);
         if let Outline::Triangles(triangles) = outline {
-            let shift = shift(Some(triangles));
+            if triangles.throws_no_shadow(direction) {
+                return false;
+            }
+            let shift = splat3::<W>(token, single(base_m - triangles.centre_m()));
             let mut own: Directions<f32> = [[[0.0; WIDTH]; 3]; GROUPS];
             for group in 0..sheaf.groups {
                 let from = stand.directions_in_solid(token, load3::<W>(token, &sheaf.from[group]));
-                (0..3).for_each(|axis| (from[axis] + shift[axis]).store(&mut own[group][axis]));
+                for axis in 0..3 {
+                    (from[axis] + shift[axis]).store(&mut own[group][axis]);
+                }
             }
             let (from, max, dark) = (&own[..sheaf.groups], sheaf.max, &mut sheaf.dark);
             W::apart(token, ShadeRays { triangles, from, direction, max, dark, stack });
             return true;
         }
-        let (shift, towards) = (shift(None), splat3::<W>(token, direction));
+        let (shift, towards) = (splat3::<W>(token, single(base_m)), splat3::<W>(token, direction));
         let (zero, max, mut any) = (W::splat(token, 0.0), W::splat(token, sheaf.max), false);
         for group in 0..sheaf.groups {
             if sheaf.dark[group] == DARK {

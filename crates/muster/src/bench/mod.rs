@@ -64,6 +64,7 @@ const CASES: &[Case] = &[
     Case { name: "differential-10000", timed: true, measure: cases::differential },
     Case { name: "vehicles-1000", timed: true, measure: special::vehicles },
     Case { name: "pile-1000", timed: true, measure: pile::pile },
+    Case { name: "cameras-100", timed: true, measure: special::cameras },
     Case { name: "lockstep-1", timed: true, measure: cases::lockstep },
     Case { name: "growth", timed: true, measure: cases::growth },
     Case { name: "worlds-1000", timed: true, measure: special::worlds },

@@ -7,6 +7,7 @@
 pub mod build;
 mod events;
 pub mod files;
+pub mod formats;
 pub mod layout;
 pub mod merge;
 pub mod outline;

@@ -51,10 +51,13 @@ impl Obstacles {
         }
     }
 
-    /// The first obstacle that a ray of unit direction meets, and where.
+    /// The first visible obstacle that a ray of unit direction meets, and where.
     pub fn ray(&self, from_m: DVec3, direction: DVec3, range_m: f64) -> Option<(u32, RayHit)> {
         let hit = |number: u32, range_m: f64| {
             let obstacle = &self.all[number as usize];
+            if !obstacle.visible {
+                return None;
+            }
             Some((number, obstacle.solid.ray(&obstacle.pose, from_m, direction, range_m)?))
         };
         let nearer = |best: Option<(u32, RayHit)>, found: Option<(u32, RayHit)>| match (best, found) {

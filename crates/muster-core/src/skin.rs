@@ -39,14 +39,14 @@ impl Texture {
 pub struct Paint {
     /// What it is painted with; materials here count from 0 for the solid's own.
     pub skins: Vec<Skin>,
-    /// The skin of each triangle; empty if all have the first.
+    /// The skin of each triangle, beyond the skins for that of the solid; empty if all have the first.
     pub skin_of: Vec<u16>,
     /// Texture coordinates of the three corners of each triangle, v upwards; empty if there are none.
     pub corners_uv: Vec<[[f32; 2]; 3]>,
 }
 
 impl Paint {
-    /// The skin of a triangle.
+    /// The skin of a triangle; none if it looks like the solid.
     pub fn skin(&self, triangle: usize) -> Option<&Skin> {
         self.skins.get(usize::from(self.skin_of.get(triangle).copied().unwrap_or(0)))
     }

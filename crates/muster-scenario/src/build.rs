@@ -128,8 +128,11 @@ fn build(files: &mut Files, mut node: Node, over: &[Override], registry: Registr
     let sound = sound_part(&node);
     let whole = text.as_ref().unwrap_or(&sound);
     let mut groups = GroupNames::default();
-    let environment = environment(&whole.world, &node, registry, &mut groups, &mut problems);
-    let builder = RobotBuilder::new(registry, Arc::clone(&environment.wind), groups);
+    let mut environment = environment(&whole.world, &node, registry, &mut problems);
+    let materials = &environment.materials;
+    let solids = scene::obstacles(&whole.world, &mut groups, materials, files, &mut problems);
+    environment.obstacles = Obstacles::new(solids);
+    let builder = RobotBuilder::new(registry, &environment, groups);
     let before = problems.list().len();
     let attached = attach(&mut node, &mut problems);
     let (robots, cohorts, places) = place_robots(files, &node, whole, builder, &mut problems);
@@ -285,13 +288,8 @@ fn enter<'a>(node: &'a mut Node, part: &str) -> Option<&'a mut Node> {
     }
 }
 
-fn environment(
-    world: &WorldText,
-    node: &Node,
-    registry: Registry,
-    groups: &mut GroupNames,
-    problems: &mut Problems,
-) -> Environment {
+/// Everything around the robots but what is solid.
+fn environment(world: &WorldText, node: &Node, registry: Registry, problems: &mut Problems) -> Environment {
     Environment {
         gravity_mps2: DVec3::from(world.gravity_mps2),
         origin: Origin {
@@ -303,7 +301,6 @@ fn environment(
         sea_level_temperature_k: world.sea_level_temperature_c + 273.15,
         wind: wind(world, registry, problems).unwrap_or_else(|| Arc::new(Calm)),
         water: world.water.as_ref().map(water),
-        obstacles: Obstacles::new(scene::obstacles(world, groups, problems)),
         decimal_year: world.decimal_year,
         fires: world
             .fires
@@ -420,8 +417,8 @@ fn place_robots(
         if !overrides_fit(&first.overrides, &path, problems) {
             continue;
         }
-        let own_names =
-            place_block(&whole, &first, &path, (&mut builder, &mut names, &mut robots), text.run.seed, problems);
+        let places = (&mut builder, &mut names, &mut robots, &mut *files);
+        let own_names = place_block(&whole, &first, &path, places, text.run.seed, problems);
         if problems.list().len() == before {
             check_overrides(&first.overrides, &own_names, &path, problems);
         }
@@ -431,14 +428,14 @@ fn place_robots(
     (robots, builder.into_cohorts(), names)
 }
 
-type Places<'a> = (&'a mut RobotBuilder, &'a mut BTreeMap<String, Place>, &'a mut Vec<Placement>);
+type Places<'a> = (&'a mut RobotBuilder, &'a mut BTreeMap<String, Place>, &'a mut Vec<Placement>, &'a mut Files);
 
 /// Places the robots of one block until one has a problem; returns their names.
 fn place_block(
     whole: &Node,
     first: &RobotText,
     path: &str,
-    (builder, names, robots): Places<'_>,
+    (builder, names, robots, files): Places<'_>,
     seed: u64,
     problems: &mut Problems,
 ) -> Vec<String> {
@@ -454,7 +451,8 @@ fn place_block(
         let before = problems.list().len();
         let read = own.as_ref().map(|own| read_robot(own, path, problems));
         let Some(text) = read.as_ref().map_or(Some(first), Option::as_ref) else { break };
-        let Some(cohort) = builder.cohort(own.as_ref().unwrap_or(whole), text, i, path, problems) else { break };
+        let node = own.as_ref().unwrap_or(whole);
+        let Some(cohort) = builder.cohort(node, text, i, path, (files, problems)) else { break };
         robots.push(placement(name, cohort, place, text));
         if problems.list().len() > before {
             break;

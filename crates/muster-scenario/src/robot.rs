@@ -1,5 +1,8 @@
 //! From a robot's text to a cohort: motion, drivers, sensors, frames, outline. Robots with equal text share one cohort.
 
+use crate::assets::Wrong;
+use crate::files::Files;
+use crate::skins::SkinText;
 use crate::text::{At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, That};
 use glam::DVec3;
 use muster_core::component::{Kind, Misfit, Modifier, Pose, Registry, Sense, Wind};
@@ -7,10 +10,10 @@ use muster_core::contact::{Groups, Mobility, Part, Surface};
 use muster_core::joints::{Frame, Joint, Servo, frame_motions};
 use muster_core::lanes::Quantity;
 use muster_core::math;
-use muster_core::model::{Blueprint, Cohort, DriverSlot, Light, ModifierSlot, Placement, SensorSlot};
+use muster_core::material::Material;
+use muster_core::model::{Blueprint, Cohort, DriverSlot, Environment, Light, ModifierSlot, Placement, SensorSlot};
 use muster_core::node::{Node, Place, Problems, nearest};
-use muster_core::shape::{Shape, Solid};
-use muster_core::skin::Skin;
+use muster_core::shape::Solid;
 use muster_core::spec::{Spec, below};
 use muster_core::time::{Rate, SimTime};
 use std::collections::BTreeMap;
@@ -64,18 +67,13 @@ impl GroupNames {
     }
 }
 
-/// What was found and what was expected, if a text tells both; else with the usual expectation.
-pub(crate) fn told(wrong: &str, expected: &str) -> (String, String) {
-    let (found, expected) = wrong.split_once(", expected ").unwrap_or((wrong, expected));
-    (found.to_owned(), expected.to_owned())
-}
-
 /// The one shape among those written.
-fn only_shape(mut shapes: Vec<Result<Shape, String>>) -> Result<Solid, String> {
-    match (shapes.pop(), shapes.len()) {
-        (Some(shape), 0) => shape.and_then(Solid::new),
-        (None, _) => Err("no shape".to_owned()),
-        (_, more) => Err(format!("{} shapes", more + 1)),
+fn only_shape(mut solids: Vec<Result<Solid, Wrong>>) -> Result<Solid, Wrong> {
+    const ONE: &str = "exactly one of sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh";
+    match (solids.pop(), solids.len()) {
+        (Some(solid), 0) => solid,
+        (None, _) => Err(Wrong::new("no shape", ONE)),
+        (_, more) => Err(Wrong::new(format!("{} shapes", more + 1), ONE)),
     }
 }
 
@@ -99,19 +97,29 @@ pub(crate) struct RobotBuilder {
     wind: Arc<dyn Wind>,
     cohorts: BTreeMap<String, Arc<Cohort>>,
     pub(crate) groups: GroupNames,
+    materials: Vec<Material>,
     /// Where each cohort's drivers are written.
     places: BTreeMap<String, (Place, String)>,
 }
 
-/// Where something is being read: its path, and the list of problems.
+/// Where something is being read: its path, the files beside it, and the list of problems.
 struct Reading<'a> {
     path: String,
+    files: &'a mut Files,
     problems: &'a mut Problems,
 }
 
+/// What a part is called and looks like.
+struct Outline<'a> {
+    name: &'a str,
+    skin: &'a SkinText,
+    visible: bool,
+}
+
 impl RobotBuilder {
-    pub(crate) fn new(registry: Registry, wind: Arc<dyn Wind>, groups: GroupNames) -> Self {
-        Self { registry, wind, groups, cohorts: BTreeMap::new(), places: BTreeMap::new() }
+    pub(crate) fn new(registry: Registry, environment: &Environment, groups: GroupNames) -> Self {
+        let (wind, materials) = (Arc::clone(&environment.wind), environment.materials.clone());
+        Self { registry, wind, groups, materials, cohorts: BTreeMap::new(), places: BTreeMap::new() }
     }
 
     pub(crate) fn into_cohorts(self) -> BTreeMap<String, Arc<Cohort>> {
@@ -125,18 +133,18 @@ impl RobotBuilder {
         text: &RobotText,
         i: usize,
         path: &str,
-        problems: &mut Problems,
+        (files, problems): (&mut Files, &mut Problems),
     ) -> Option<Arc<Cohort>> {
         let mut part = node.clone();
         for own in ["name", "count", "layout", "at", "overrides", "velocity_mps", "speed_mps", "attached", "about"] {
             part.take(own);
         }
         let spread = if spreads(&part) { i % SPREAD } else { 0 };
-        let key = format!("{part} phase {spread}");
+        let key = format!("{part} phase {spread}{}", folders(text, files));
         if let Some(cohort) = self.cohorts.get(&key) {
             return Some(Arc::clone(cohort));
         }
-        let reading = &mut Reading { path: path.to_owned(), problems };
+        let reading = &mut Reading { path: path.to_owned(), files, problems };
         let blueprint = self.blueprint(text, spread, key.clone(), node.place, reading)?;
         let cohort = Cohort::new(blueprint, &*self.wind);
         self.places.insert(key.clone(), (node.place, path.to_owned()));
@@ -172,7 +180,9 @@ impl RobotBuilder {
         let (motion_kind, motion, rate) = motion?;
         let parts = parts?;
         let path = below(&reading.path, "motion");
-        let motion = fit(motion.fitted(&frames, &parts), motion, place, &path, reading.problems)?;
+        // what is only to be seen weighs nothing
+        let solid: Vec<Part> = parts.iter().filter(|part| part.collides()).cloned().collect();
+        let motion = fit(motion.fitted(&frames, &solid), motion, place, &path, reading.problems)?;
         let blueprint = Blueprint {
             kind: text.kind.as_deref().map_or(motion_kind, file_stem).to_owned(),
             motion_kind,
@@ -310,7 +320,7 @@ impl RobotBuilder {
         frames
     }
 
-    /// What a robot touches others with: its shape, then its parts.
+    /// What a robot touches others with and is seen by: its shape, then its parts.
     fn parts(
         &mut self,
         text: &RobotText,
@@ -318,36 +328,16 @@ impl RobotBuilder {
         place: Place,
         reading: &mut Reading<'_>,
     ) -> Option<Vec<Part>> {
-        const ONE: &str = "exactly one of sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh";
-        let mut parts = Vec::new();
-        let mut fits = true;
-        let mut problem = |path: String, found: String, expected: &str| {
-            reading.problems.error(place, &path, found, expected);
-            fits = false;
-        };
+        let (mut parts, mut fits) = (Vec::new(), true);
         let surface = Surface { friction: text.shape.friction, restitution: text.shape.restitution };
-        let shapes = text.shape.shapes();
-        if !shapes.is_empty() {
-            let groups = self.groups.read(&text.groups, &text.meets);
-            match only_shape(shapes) {
-                Ok(solid) => {
-                    let name = "body".to_owned();
-                    parts.push(Part {
-                        name,
-                        frame: None,
-                        pose: Pose::IDENTITY,
-                        solid,
-                        surface,
-                        groups,
-                        skin: Skin::default(),
-                        visible: true,
-                    });
-                }
-                Err(wrong) => {
-                    let (found, expected) = told(&wrong, ONE);
-                    problem(below(&reading.path, "shape"), found, &expected);
-                }
-            }
+        let body = Outline { name: "body", skin: &text.shape.skin, visible: text.shape.visible };
+        let solids = text.shape.solids(reading.files);
+        if !solids.is_empty() {
+            let path = below(&reading.path, "shape");
+            let groups = self.groups_of(text.shape.collides, &text.groups, &text.meets);
+            let part = self.part(body, only_shape(solids), (place, &path), reading);
+            fits &= part.is_some();
+            parts.extend(part.map(|part| Part { surface, groups, ..part }));
         }
         for (name, part) in &text.parts.0 {
             let path = below(&below(&reading.path, "parts"), name);
@@ -355,31 +345,50 @@ impl RobotBuilder {
             if frame == Some(None) {
                 let names: Vec<&str> = frames.iter().map(|frame| frame.name.as_str()).collect();
                 let found = format!("frame {:?}", part.frame.as_deref().unwrap_or_default());
-                problem(path.clone(), found, &format!("one of the robot's frames: {}", names.join(", ")));
+                let expected = format!("one of the robot's frames: {}", names.join(", "));
+                reading.problems.error(place, &path, found, expected);
+                fits = false;
             }
             let of = part.groups.as_ref().unwrap_or(&text.groups);
-            let meets = part.meets.as_ref().unwrap_or(&text.meets);
-            match only_shape(part.shapes()) {
-                Ok(solid) => parts.push(Part {
-                    name: name.clone(),
-                    frame: frame.flatten(),
-                    pose: at_pose(&part.at),
-                    solid,
-                    surface: Surface {
-                        friction: part.friction.unwrap_or(surface.friction),
-                        restitution: part.restitution.unwrap_or(surface.restitution),
-                    },
-                    groups: self.groups.read(of, meets),
-                    skin: Skin::default(),
-                    visible: true,
-                }),
-                Err(wrong) => {
-                    let (found, expected) = told(&wrong, ONE);
-                    problem(path, found, &expected);
-                }
-            }
+            let groups = self.groups_of(part.collides, of, part.meets.as_ref().unwrap_or(&text.meets));
+            let surface = Surface {
+                friction: part.friction.unwrap_or(surface.friction),
+                restitution: part.restitution.unwrap_or(surface.restitution),
+            };
+            let outline = Outline { name, skin: &part.skin, visible: part.visible };
+            let solid = only_shape(part.solids(reading.files));
+            let made = self.part(outline, solid, (place, &path), reading);
+            fits &= made.is_some();
+            let (frame, pose) = (frame.flatten(), at_pose(&part.at));
+            parts.extend(made.map(|made| Part { frame, pose, surface, groups, ..made }));
         }
         fits.then_some(parts)
+    }
+
+    fn groups_of(&mut self, collides: bool, of: &[String], meets: &[String]) -> Groups {
+        if collides { self.groups.read(of, meets) } else { Groups::NONE }
+    }
+
+    /// A part on the body, if it is as it should be.
+    fn part(
+        &self,
+        outline: Outline<'_>,
+        solid: Result<Solid, Wrong>,
+        (place, path): (Place, &str),
+        reading: &mut Reading<'_>,
+    ) -> Option<Part> {
+        let made = solid.and_then(|solid| Ok((solid, outline.skin.read(reading.files, &self.materials)?)));
+        let made = made.map_err(|wrong| wrong.note(place, path, reading.problems));
+        made.ok().map(|(solid, skin)| Part {
+            name: outline.name.to_owned(),
+            frame: None,
+            pose: Pose::IDENTITY,
+            solid,
+            surface: Surface::DEFAULT,
+            groups: Groups::ALL,
+            skin,
+            visible: outline.visible,
+        })
     }
 
     /// What no single block shows: inputs that do not exist.
@@ -416,7 +425,8 @@ impl RobotBuilder {
     /// A robot that is moved by its algorithm must not step through another.
     fn check_step(&self, blueprint: &Blueprint, place: Place, reading: &mut Reading<'_>) -> bool {
         let step_m = blueprint.motion.speed_max_mps() * blueprint.rate.period_s();
-        let thinnest_m = blueprint.parts.iter().map(|part| part.solid.inner_radius_m()).fold(f64::INFINITY, f64::min);
+        let solid = blueprint.parts.iter().filter(|part| part.collides());
+        let thinnest_m = solid.map(|part| part.solid.inner_radius_m()).fold(f64::INFINITY, f64::min);
         if blueprint.motion.mobility() == Mobility::Dynamic || step_m <= thinnest_m {
             return true;
         }
@@ -468,6 +478,16 @@ impl RobotBuilder {
 /// A file's name without folder and ending.
 fn file_stem(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml")
+}
+
+/// Where the files are named that a robot needs: equal names in different folders are different files.
+fn folders(text: &RobotText, files: &Files) -> String {
+    let parts = text.parts.0.iter().map(|(_, part)| (&part.mesh, &part.skin));
+    let named = std::iter::once((&text.shape.mesh, &text.shape.skin)).chain(parts).flat_map(|(mesh, skin)| {
+        [mesh.as_ref().and_then(|mesh| mesh.file.as_ref()), skin.texture.as_ref()].into_iter().flatten()
+    });
+    let folder = |path: String| path.rsplit_once('/').map(|(folder, _)| format!(" in {folder}")).unwrap_or_default();
+    named.filter_map(|name| files.file_at(name.place)).map(|file| folder(file.path())).collect()
 }
 
 fn spreads(node: &Node) -> bool {

@@ -55,7 +55,7 @@ fn load(arguments: &MapArguments) -> Result<(Simulation, String), LoadError> {
     let (name, setup) = (&arguments.what, arguments.over.setup());
     let short = library::names("worlds").any(|world| world == name) && !std::path::Path::new(name).is_file();
     let file = if short { format!("worlds/{name}.yaml") } else { name.clone() };
-    let node = Files::new(setup.search.clone(), library::FILES).load(&file).unwrap_or_default();
+    let node = Files::new(setup.search.clone(), library::Embedded).load(&file).unwrap_or_default();
     let is_world = |node: &Node| !["muster", "world", "robots", "run"].iter().any(|key| node.get(key).is_some());
     if node != Node::default() && is_world(&node) {
         let about = node.get("about").and_then(Node::text).unwrap_or_default().to_owned();

@@ -6,8 +6,8 @@ use crate::pictures;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Corners of a box's faces, turning left seen from outside; bit 0 is x, 1 is y, 2 is z.
-const FACES: [[usize; 4]; 6] = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [1, 3, 7, 5], [0, 4, 6, 2]];
+/// Corners of a box's faces, turning left seen from outside, those of sides from below; bit 0 is x, 1 is y, 2 is z.
+const FACES: [[usize; 4]; 6] = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [3, 2, 6, 7], [1, 3, 7, 5], [2, 0, 4, 6]];
 /// Texture coordinates of the corners of a face.
 const UV: [[f32; 2]; 4] = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
 
@@ -136,7 +136,8 @@ fn bench() -> String {
     _ = write!(
         geometry,
         "<geometry id=\"cube\"><mesh><source id=\"places\"><float_array id=\"numbers\" count=\"24\">{}</float_array>\
-         <technique_common><accessor source=\"#numbers\" count=\"8\" stride=\"3\"/></technique_common></source>\n\
+         <technique_common><accessor source=\"#numbers\" count=\"8\" stride=\"3\"><param name=\"X\" type=\"float\"/>\
+         <param name=\"Y\" type=\"float\"/><param name=\"Z\" type=\"float\"/></accessor></technique_common></source>\n\
          <vertices id=\"corners\"><input semantic=\"POSITION\" source=\"#places\"/></vertices>\n\
          <polylist count=\"6\" material=\"all\"><input semantic=\"VERTEX\" source=\"#corners\" offset=\"0\"/>\
          <vcount>4 4 4 4 4 4</vcount><p>{}</p></polylist></mesh></geometry>",

@@ -18,6 +18,17 @@ pub struct Skin {
     pub material: u16,
 }
 
+impl Skin {
+    /// What it looks like from afar: its colour, and the mean of its texture.
+    pub fn mean_colour(&self) -> Option<[f32; 3]> {
+        let texture = self.texture.as_ref().map(|texture| texture.mean());
+        match (self.colour, texture) {
+            (Some(colour), Some(mean)) => Some([0, 1, 2].map(|channel| colour[channel] * mean[channel])),
+            (colour, texture) => colour.or(texture),
+        }
+    }
+}
+
 /// An image, row by row from the top.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Texture {
@@ -31,6 +42,13 @@ impl Texture {
     /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.pixels.len() / self.columns.max(1)
+    }
+
+    /// The mean of all pixels, from 0 to 1.
+    pub fn mean(&self) -> [f32; 3] {
+        let full = 255.0 * self.pixels.len().max(1) as f64;
+        let sum = |channel: usize| self.pixels.iter().map(|pixel| u64::from(pixel[channel])).sum::<u64>();
+        [0, 1, 2].map(|channel| (sum(channel) as f64 / full) as f32)
     }
 }
 

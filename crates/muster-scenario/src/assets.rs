@@ -179,8 +179,9 @@ fn read_mesh(neighbours: &mut Neighbours<'_>, options: MeshOptions) -> Result<So
     let bytes = neighbours.files.bytes(neighbours.from)?;
     let mut mesh = format.read(&bytes, options.up, neighbours)?;
     scale(&mut mesh, options.scale)?;
-    if let (true, Some(paint)) = (options.bare, mesh.paint.take()) {
-        let corners_uv = paint.corners_uv;
+    if options.bare
+        && let Some(Paint { corners_uv, .. }) = mesh.paint.take()
+    {
         mesh.paint = (!corners_uv.is_empty()).then(|| Paint { corners_uv, ..Paint::default() });
     }
     Solid::new(Shape::Mesh(Arc::new(mesh))).map_err(|wrong| Fault::new(wrong, "a mesh"))

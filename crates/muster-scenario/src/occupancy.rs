@@ -95,7 +95,8 @@ pub(crate) fn walls(text: &MapText, files: &Files) -> Result<Vec<Block>, Wrong> 
     };
     let node = yaml::parse(&String::from_utf8_lossy(&bytes), 0).map_err(|problems| first(&problems))?;
     let mut problems = Problems::default();
-    let map = <MapFile as Spec>::read(&node, "", &[], &mut problems).ok_or_else(|| first(problems.list()))?;
+    let map = <MapFile as Spec>::read(&node, "", &[], &mut problems).filter(|_| !problems.any_error());
+    let map = map.ok_or_else(|| first(problems.list()))?;
     let image = files.search(&map.image, Some(&found)).map_err(|missing| wrong(missing.found + " of " + &found.path()))?;
     let pixels = files.bytes(&image).and_then(|bytes| image::brightness(&bytes));
     let pixels = pixels.map_err(|fault| Wrong::from(fault.of(&image.path())).at(&text.file))?;

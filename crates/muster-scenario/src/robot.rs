@@ -13,7 +13,7 @@ use muster_core::math;
 use muster_core::material::Material;
 use muster_core::model::{Blueprint, Cohort, DriverSlot, Environment, Light, ModifierSlot, Placement, SensorSlot};
 use muster_core::node::{Node, Place, Problems, nearest};
-use muster_core::shape::Solid;
+use muster_core::shape::{Shape, Solid};
 use muster_core::spec::{Spec, below};
 use muster_core::time::{Rate, SimTime};
 use std::collections::BTreeMap;
@@ -426,7 +426,12 @@ impl RobotBuilder {
     fn check_step(&self, blueprint: &Blueprint, place: Place, reading: &mut Reading<'_>) -> bool {
         let step_m = blueprint.motion.speed_max_mps() * blueprint.rate.period_s();
         let solid = blueprint.parts.iter().filter(|part| part.collides());
-        let thinnest_m = solid.map(|part| part.solid.inner_radius_m()).fold(f64::INFINITY, f64::min);
+        // of a mesh it is not known how thick it is
+        let thickness = |part: &Part| match part.solid.shape() {
+            Shape::Mesh(_) => 0.1 * part.solid.radius_m(),
+            _ => part.solid.inner_radius_m(),
+        };
+        let thinnest_m = solid.map(thickness).fold(f64::INFINITY, f64::min);
         if blueprint.motion.mobility() == Mobility::Dynamic || step_m <= thinnest_m {
             return true;
         }

@@ -7,6 +7,7 @@ use crate::layout::{self, Layout};
 use crate::occupancy;
 use crate::outline::{solid, terrain};
 use crate::robot::{GroupNames, at_pose};
+use crate::skins::SkinText;
 use crate::template::{Scope, expand};
 use crate::text::{ObjectText, ObstacleText, WorldText};
 use crate::walls::{along_lines, drawn};
@@ -139,7 +140,7 @@ pub(crate) fn obstacles(
 ) -> Vec<Obstacle> {
     let mut scene = Scene { all: Vec::new(), names: BTreeSet::new(), groups, materials, files, problems };
     if world.ground {
-        scene.all.extend(Solid::new(Shape::Plane).map(|solid| Obstacle::new("ground", solid, Pose::IDENTITY)));
+        scene.ground(&world.ground_skin);
     }
     // what others stand on comes first
     let (high, low): (Vec<_>, Vec<_>) = world.obstacles.0.iter().partition(|obstacle| obstacle.text.on_terrain);
@@ -163,6 +164,13 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
+    fn ground(&mut self, skin: &SkinText) {
+        match skin.read(self.files, self.materials).and_then(|skin| Ok((skin, solid(Shape::Plane)?))) {
+            Ok((skin, solid)) => self.all.push(Obstacle { skin, ..Obstacle::new("ground", solid, Pose::IDENTITY) }),
+            Err(wrong) => wrong.note(Place::default(), "world.ground_skin", self.problems),
+        }
+    }
+
     fn object(&mut self, object: &Instance<ObjectText>) {
         let path = format!("world.objects.{}", object.name);
         if object.text.obstacles.0.is_empty() && object.text.kind.is_none() {

@@ -220,6 +220,8 @@ spec! {
         water: Option<WaterText>;
         /// A solid ground at z = 0.
         ground: bool = true;
+        /// What the ground looks like and is made of.
+        ground_skin: SkinText = SkinText::NONE;
         /// What stands in the world, by name.
         obstacles: Repeated<ObstacleText> = Repeated::default();
         /// Furniture, trees, houses and whatever else is made of several obstacles, by name.

@@ -233,7 +233,7 @@ impl<'a> Picture<'a> {
             let share = ((outline.top_m - self.floor_m).max(0.0) / highest_m).sqrt();
             let fill = obstacle
                 .skin
-                .colour
+                .mean_colour()
                 .map(|rgb| rgb.map(f64::from))
                 .unwrap_or_else(|| mixed([0.76, 0.79, 0.82], [0.36, 0.42, 0.5], share));
             let edge = hex(mixed(fill, [0.05, 0.07, 0.1], 0.4));
@@ -393,7 +393,7 @@ impl<'a> Picture<'a> {
             for tag in &obstacle.tags {
                 let (names, colour) = tags.entry(tag).or_insert((BTreeSet::new(), [0.6, 0.64, 0.7]));
                 names.insert(whole(obstacle));
-                *colour = obstacle.skin.colour.map(|rgb| rgb.map(f64::from)).unwrap_or(*colour);
+                *colour = obstacle.skin.mean_colour().map(|rgb| rgb.map(f64::from)).unwrap_or(*colour);
             }
         }
         if !self.solids.is_empty() || environment.water.is_some() {

@@ -1,8 +1,8 @@
 //! The small models of `examples/models`: the same sort of files other programs write, in every format that is read, made
 //! of shapes whose formulas are known. `cargo xtask textures` writes them beside the textures.
 
-use crate::textures::{self, Image};
 use crate::pictures;
+use crate::textures::{self, Image};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -144,11 +144,9 @@ fn bench() -> String {
         places.join(" "),
         corners.join(" ")
     );
-    for (at, size, paint) in [
-        ("0 42.5 0", "160 5 40", "wood"),
-        ("-60 20 0", "8 40 36", "stone"),
-        ("60 20 0", "8 40 36", "stone"),
-    ] {
+    for (at, size, paint) in
+        [("0 42.5 0", "160 5 40", "wood"), ("-60 20 0", "8 40 36", "stone"), ("60 20 0", "8 40 36", "stone")]
+    {
         _ = writeln!(
             nodes,
             "<node><translate>{at}</translate><scale>{size}</scale><instance_geometry url=\"#cube\"><bind_material>\
@@ -225,7 +223,10 @@ mod tests {
             let written = std::fs::read(&path).expect("a model");
             assert!(written.len() < 100_000, "{name}");
             // what holds an image may be compressed otherwise by another version of the encoder
-            assert!(written == bytes || name.ends_with("png") || name.ends_with("glb"), "{name}: run cargo xtask textures");
+            assert!(
+                written == bytes || name.ends_with("png") || name.ends_with("glb"),
+                "{name}: run cargo xtask textures"
+            );
         }
     }
 }

@@ -27,7 +27,13 @@ pub(crate) fn grey16(columns: usize, values: &[u16]) -> Result<Vec<u8>, String> 
     Ok(bytes)
 }
 
-fn encode(to: impl Write, columns: usize, raw: &[u8], colour: png::ColorType, depth: png::BitDepth) -> Result<(), String> {
+fn encode(
+    to: impl Write,
+    columns: usize,
+    raw: &[u8],
+    colour: png::ColorType,
+    depth: png::BitDepth,
+) -> Result<(), String> {
     let row = columns * colour.samples() * if depth == png::BitDepth::Sixteen { 2 } else { 1 };
     let mut encoder = png::Encoder::new(to, columns as u32, (raw.len() / row) as u32);
     encoder.set_color(colour);

@@ -123,7 +123,13 @@ struct Load {
 impl Files {
     /// No files yet. `search` are the directories looked through after the including file's own.
     pub fn new(search: Vec<PathBuf>, library: impl Library + Send + Sync + 'static) -> Self {
-        Self { list: Vec::new(), search, library: Box::new(library), resolved: BTreeMap::new(), assets: Assets::default() }
+        Self {
+            list: Vec::new(),
+            search,
+            library: Box::new(library),
+            resolved: BTreeMap::new(),
+            assets: Assets::default(),
+        }
     }
 
     /// Reads a file and all it includes. A relative `name` is taken from the working directory first. Each file is read

@@ -2,7 +2,7 @@
 //! is occupied if its darkness (its brightness with `negate`) is above `occupied_thresh`, free if it is below `free_thresh`,
 //! else not known. Occupied cells become few boxes.
 
-use crate::assets::{Wrong, Written};
+use crate::assets::{Written, Wrong};
 use crate::files::Files;
 use crate::formats::image::{self, Grey};
 use crate::walls::{Block, Occupied};
@@ -97,7 +97,8 @@ pub(crate) fn walls(text: &MapText, files: &Files) -> Result<Vec<Block>, Wrong> 
     let mut problems = Problems::default();
     let map = <MapFile as Spec>::read(&node, "", &[], &mut problems).filter(|_| !problems.any_error());
     let map = map.ok_or_else(|| first(problems.list()))?;
-    let image = files.search(&map.image, Some(&found)).map_err(|missing| wrong(missing.found + " of " + &found.path()))?;
+    let image =
+        files.search(&map.image, Some(&found)).map_err(|missing| wrong(missing.found + " of " + &found.path()))?;
     let pixels = files.bytes(&image).and_then(|bytes| image::brightness(&bytes));
     let pixels = pixels.map_err(|fault| Wrong::from(fault.of(&image.path())).at(&text.file))?;
     let occupied = occupied(&pixels, &map, text.unknown_is_occupied);
@@ -122,7 +123,8 @@ fn blocks(occupied: Occupied, map: &MapFile, height_m: f64) -> Vec<Block> {
     let [x, y, yaw] = map.origin;
     let origin = Pose { position_m: DVec3::new(x, y, 0.0), orientation: math::quat_from_yaw(yaw) };
     let block = |[columns, rows]: [std::ops::Range<usize>; 2]| {
-        let corner = |x: usize, y: usize, z_m: f64| DVec3::new(x as f64 * map.resolution, y as f64 * map.resolution, z_m);
+        let corner =
+            |x: usize, y: usize, z_m: f64| DVec3::new(x as f64 * map.resolution, y as f64 * map.resolution, z_m);
         let (from, to) = (corner(columns.start, rows.start, 0.0), corner(columns.end, rows.end, height_m));
         let middle = Pose { position_m: 0.5 * (from + to), ..Pose::IDENTITY };
         (0.5 * (to - from), origin.then(&middle))

@@ -1,7 +1,7 @@
 //! Outlines in scenario files: which shape a block means, and what it looks like. The same words for robots, their parts
 //! and obstacles.
 
-use crate::assets::{MeshOptions, Wrong, Written};
+use crate::assets::{MeshOptions, Written, Wrong};
 use crate::files::Files;
 use crate::formats::{Up, image};
 use crate::skins::SkinText;

@@ -9,8 +9,8 @@ use muster_core::component::{Kind, Misfit, Modifier, Pose, Registry, Sense, Wind
 use muster_core::contact::{Groups, Mobility, Part, Surface};
 use muster_core::joints::{Frame, Joint, Servo, frame_motions};
 use muster_core::lanes::Quantity;
-use muster_core::math;
 use muster_core::material::Material;
+use muster_core::math;
 use muster_core::model::{Blueprint, Cohort, DriverSlot, Environment, Light, ModifierSlot, Placement, SensorSlot};
 use muster_core::node::{Node, Place, Problems, nearest};
 use muster_core::shape::{Shape, Solid};

@@ -186,7 +186,8 @@ impl Scene<'_> {
     /// Adds an obstacle of the world, or of an object at a pose.
     fn obstacle(&mut self, obstacle: &Instance<ObstacleText>, path: &str, of: Option<(&Instance<ObjectText>, Pose)>) {
         let (text, path) = (&obstacle.text, format!("{path}.{}", obstacle.name));
-        let read = solids(text, self.files).and_then(|solids| Ok((solids, text.skin.read(self.files, self.materials)?)));
+        let read =
+            solids(text, self.files).and_then(|solids| Ok((solids, text.skin.read(self.files, self.materials)?)));
         let (solids, skin) = match read {
             Ok(read) => read,
             Err(wrong) => return wrong.note(obstacle.written, &path, self.problems),

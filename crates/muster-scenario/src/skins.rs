@@ -1,6 +1,6 @@
 //! What surfaces look like and are made of, as a scenario says it.
 
-use crate::assets::{Wrong, Written};
+use crate::assets::{Written, Wrong};
 use crate::files::Files;
 use muster_core::material::Material;
 use muster_core::node::nearest;

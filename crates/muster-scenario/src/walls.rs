@@ -112,14 +112,16 @@ impl Occupied {
     /// The same with fewer rectangles where that is possible: the fewest of three ways, which make each rectangle as long,
     /// as high, or as large as it can be.
     pub(crate) fn few_rectangles(self) -> Vec<Cells> {
-        let swapped = |cells: Vec<Cells>| cells.into_iter().map(|[rows, columns]| [columns, rows]).collect::<Vec<Cells>>();
+        let swapped =
+            |cells: Vec<Cells>| cells.into_iter().map(|[rows, columns]| [columns, rows]).collect::<Vec<Cells>>();
         let ways = [self.clone().rectangles(), swapped(self.transposed().rectangles()), self.large_rectangles()];
         ways.into_iter().min_by_key(Vec::len).unwrap_or_default()
     }
 
     fn transposed(&self) -> Self {
         let rows = self.filled.len() / self.columns.max(1);
-        let filled = (0..self.columns).flat_map(|x| (0..rows).map(move |y| self.filled[y * self.columns + x])).collect();
+        let filled =
+            (0..self.columns).flat_map(|x| (0..rows).map(move |y| self.filled[y * self.columns + x])).collect();
         Self { columns: rows, filled }
     }
 
@@ -181,6 +183,28 @@ mod tests {
         let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
         assert!(found.iter().flatten().zip(expected.iter().flatten()).all(near), "{found:?} {expected:?}");
         assert_eq!(found.len(), expected.len());
+    }
+
+    #[test]
+    fn few_rectangles_cover_what_is_solid_once_and_are_few() {
+        let grid = |rows: &[&str]| Occupied {
+            columns: rows[0].len(),
+            filled: rows.iter().flat_map(|row| row.bytes().map(|cell| cell == b'#')).collect(),
+        };
+        let check = |rows: &[&str], most: usize| {
+            let occupied = grid(rows);
+            let found = occupied.clone().few_rectangles();
+            assert!(found.len() <= most, "{found:?}");
+            let mut times = vec![0; occupied.filled.len()];
+            for [columns, rows] in found {
+                rows.for_each(|row| columns.clone().for_each(|column| times[row * occupied.columns + column] += 1));
+            }
+            assert!(times.iter().zip(&occupied.filled).all(|(times, filled)| *times == u8::from(*filled)), "{times:?}");
+        };
+        check(&["#.#.#", "#.#.#", "#.#.#", "#####"], 4);
+        check(&["#####", ".#...", "#####"], 3);
+        check(&["##..", "###.", "###.", "##.."], 3);
+        check(&["....", "...."], 0);
     }
 
     #[test]

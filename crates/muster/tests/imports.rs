@@ -155,7 +155,8 @@ fn texture_coordinates_and_pixels_of_files_arrive() {
 
 #[test]
 fn a_height_image_is_terrain_from_edge_to_edge() {
-    let sim = with("ground: false, obstacles: {hill: {terrain: {image: hills.png, size_m: [24, 12], height_m: [-1, 3]}}}");
+    let sim =
+        with("ground: false, obstacles: {hill: {terrain: {image: hills.png, size_m: [24, 12], height_m: [-1, 3]}}}");
     let world = frozen(&sim);
     // at its pixels, the larger hill is a paraboloid around (-0.15, -0.1) of the edges with radius 0.3
     for (column, row) in [(17, 20), (16, 19), (20, 22), (12, 25), (40, 33), (2, 2)] {
@@ -175,7 +176,8 @@ fn a_height_image_is_terrain_from_edge_to_edge() {
 #[test]
 fn an_occupancy_map_is_solid_exactly_where_it_is_occupied() {
     let at = "at: {xyz_m: [3, 1, 0], yaw_deg: 20}";
-    let sim = with(&format!("ground: false, obstacles: {{office: {{map: {{file: office.yaml, height_m: 2.2}}, {at}}}}}"));
+    let sim =
+        with(&format!("ground: false, obstacles: {{office: {{map: {{file: office.yaml, height_m: 2.2}}, {at}}}}}"));
     let world = frozen(&sim);
     let image = std::fs::read(format!("{MODELS}/office.pgm")).unwrap();
     let pixels = &image[image.len() - 60 * 40..];
@@ -202,7 +204,8 @@ fn map(name: &str, columns: usize, pixels: &[u8], keys: &str) -> Result<Simulati
     let mut image = format!("P5 {columns} {} 255\n", pixels.len() / columns).into_bytes();
     image.extend(pixels);
     std::fs::write(folder.join("m.pgm"), image).unwrap();
-    std::fs::write(folder.join("m.yaml"), format!("image: m.pgm\nresolution: 0.5\norigin: [1, 2, 0.3]\n{keys}")).unwrap();
+    std::fs::write(folder.join("m.yaml"), format!("image: m.pgm\nresolution: 0.5\norigin: [1, 2, 0.3]\n{keys}"))
+        .unwrap();
     let setup = Setup { search: vec![folder], ..Setup::default() };
     Simulation::from_text("{world: {ground: false, obstacles: {m: {map: {file: m.yaml}}}}}", &setup)
 }
@@ -234,10 +237,13 @@ fn random_maps_are_covered_once_and_follow_their_keys() {
             assert_eq!(boxes.iter().filter(inside).count(), usize::from(solid), "{number}: {x} {y}");
         }
         assert!(boxes.len() <= occupied);
-        let area: f64 = boxes.iter().map(|one| match one.solid.shape() {
-            Shape::Box { half_m } => 4.0 * half_m.x * half_m.y,
-            other => panic!("{other:?}"),
-        }).sum();
+        let area: f64 = boxes
+            .iter()
+            .map(|one| match one.solid.shape() {
+                Shape::Box { half_m } => 4.0 * half_m.x * half_m.y,
+                other => panic!("{other:?}"),
+            })
+            .sum();
         assert!((area - 0.25 * occupied as f64).abs() < 1e-9);
     }
 }
@@ -274,7 +280,10 @@ fn exactly_one_form_of_a_mesh_and_of_terrain_is_written() {
     for (written, told) in [
         ("mesh: {file: block.obj, vertices_m: [[0, 0, 0]], triangles: [[0, 0, 0]]}", "one of both"),
         ("mesh: {}", "file, or vertices_m and triangles"),
-        ("mesh: {vertices_m: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]], scale: 2}", "beside a file only"),
+        (
+            "mesh: {vertices_m: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]], scale: 2}",
+            "beside a file only",
+        ),
         ("terrain: {size_m: [2, 2], height: x, image: hills.png}", "one of both"),
         ("terrain: {size_m: [2, 2]}", "height or image"),
         ("terrain: {size_m: [2, 2], image: hills.png}", "heights of black and of white"),
@@ -311,7 +320,8 @@ fn maze(boxes: &[([f64; 3], [f64; 3])]) -> String {
     let mut text = String::new();
     for (number, (centre, half)) in boxes.iter().enumerate() {
         for corner in 0..8 {
-            let at = [0, 1, 2].map(|axis| centre[axis] + if corner >> axis & 1 == 1 { half[axis] } else { -half[axis] });
+            let at =
+                [0, 1, 2].map(|axis| centre[axis] + if corner >> axis & 1 == 1 { half[axis] } else { -half[axis] });
             _ = writeln!(text, "v {} {} {}", at[0], at[1], at[2]);
         }
         for face in [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [1, 3, 7, 5], [0, 4, 6, 2]] {
@@ -404,9 +414,7 @@ fn the_village_has_more_than_ten_thousand_textured_triangles() {
     let sim = with("include: worlds/outdoor.yaml");
     let textured = |obstacle: &&Obstacle| obstacle.skin.texture.is_some();
     let count = |obstacle: &Obstacle| match obstacle.solid.shape() {
-        Shape::Heightfield(heights) => {
-            2 * (heights.columns - 1) * (heights.heights_m.len() / heights.columns - 1)
-        }
+        Shape::Heightfield(heights) => 2 * (heights.columns - 1) * (heights.heights_m.len() / heights.columns - 1),
         Shape::Mesh(mesh) => mesh.triangles.len(),
         Shape::Box { .. } => 12,
         _ => 0,

@@ -148,6 +148,9 @@ struct Reader<'a> {
     draft: Draft,
 }
 
+/// A buffer, which part of it, and how far apart elements are, if that is said.
+type View = (Arc<[u8]>, std::ops::Range<usize>, Option<usize>);
+
 /// How texture coordinates are found and changed.
 struct Look {
     skin: Option<u16>,
@@ -308,8 +311,8 @@ impl Reader<'_> {
         Ok(bytes)
     }
 
-    /// A view: its buffer, which part of it, and how far apart its elements are, if that is said.
-    fn view(&mut self, at: usize) -> Result<(Arc<[u8]>, std::ops::Range<usize>, Option<usize>), Fault> {
+    /// A view, within its buffer.
+    fn view(&mut self, at: usize) -> Result<View, Fault> {
         let view = self.file.item("bufferViews", at)?;
         let mut read = || {
             let buffer = self.buffer(whole(view, "buffer", None)?)?;

@@ -649,7 +649,7 @@ mod tests {
         assert_eq!(fault("<scale>2 4 -1", "<scale>2 4"), "found 2 numbers on line 34, expected 3 for <scale>");
         assert_eq!(
             fault("<float_array id=\"f\" count=\"24\">", "<float_array id=\"f\">x "),
-            "found \"x\" on line 18, expected a number"
+            "found \"x\" on line 19, expected a number"
         );
         assert!(fault("</COLLADA>", "").contains("on line"));
         assert!(fault("wall%201.png", "none.png").contains("no file \"textures/none.png\" on line 4"));

@@ -164,10 +164,10 @@ impl Snapshot {
 
     /// The parts of robots that rays meet.
     #[inline(always)]
-    pub(crate) fn moving<'a>(&'a self) -> Scene<'a, impl Fn(u32) -> Owned<'a> + use<'a>> {
+    pub(crate) fn moving<'a>(&'a self) -> Scene<'a, impl Fn(u32) -> Option<Owned<'a>> + use<'a>> {
         let solid = |number: u32| {
             let body = &self.bodies[number as usize];
-            (body.part().solid.outline(), Some(body.robot as usize))
+            Some((body.part().solid.outline(), Some(body.robot as usize)))
         };
         Scene { boxes: &self.boxes, solid, mark: BODY }
     }

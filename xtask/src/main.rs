@@ -5,10 +5,14 @@
 //! - `cargo xtask reference`: docs/reference.md, from the same tables that read scenarios
 //! - `cargo xtask references`: tables of other programs' values, against those programs (needs Python and a network)
 //! - `cargo xtask picture`: the picture in the README, from a run of the demo
+//! - `cargo xtask textures`: the textures of the library and the models of the examples
 
+mod models;
 mod picture;
+mod pictures;
 mod reference;
 mod references;
+mod textures;
 mod tidy;
 
 use std::path::PathBuf;
@@ -22,7 +26,9 @@ fn main() -> ExitCode {
         Some("references") => references::check(&root()),
         Some("reference") => reference::write(&root().join("docs/reference.md")),
         Some("picture") => picture::draw(&root().join("docs/fleet.svg")),
-        _ => Err("found no chore, expected one of test, tidy, reference, references, picture".to_owned()),
+        Some("textures") => textures::write(&root().join("library/textures"))
+            .and_then(|()| models::write(&root().join("examples/models"))),
+        _ => Err("found no chore, expected one of test, tidy, reference, references, picture, textures".to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@
 //! world by shared reference, can change nothing but its own sample. That is why sensors, and nothing else, may run
 //! asynchronously.
 
-use crate::contact::{Mass, Mobility, Obstacle, Part};
+use crate::contact::{Groups, Mass, Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
 use crate::model::Environment;
@@ -155,7 +155,8 @@ impl<'a> Tick<'a> {
     pub fn near(&self, lane: usize) -> impl Iterator<Item = &Obstacle> {
         let from = self.near.partition_point(|(other, _)| usize::from(*other) < lane);
         let own = self.near[from..].iter().take_while(move |(other, _)| usize::from(*other) == lane);
-        own.map(|(_, obstacle)| &self.environment.obstacles[*obstacle as usize])
+        let near = own.map(|(_, obstacle)| &self.environment.obstacles[*obstacle as usize]);
+        near.filter(|obstacle| obstacle.groups != Groups::NONE)
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Obstacle {
     pub tags: Vec<String>,
     /// What its surface looks like.
     pub skin: Skin,
+    /// False if cameras and range sensors do not see it.
+    pub visible: bool,
 }
 
 impl Obstacle {
@@ -51,6 +53,7 @@ impl Obstacle {
             groups: Groups::ALL,
             tags: Vec::new(),
             skin: Skin::default(),
+            visible: true,
         }
     }
 }
@@ -74,6 +77,13 @@ pub struct Part {
     pub skin: Skin,
     /// False if cameras and range sensors do not see it.
     pub visible: bool,
+}
+
+impl Part {
+    /// False if it is only to be seen: then it touches nothing and has no mass.
+    pub fn collides(&self) -> bool {
+        self.groups != Groups::NONE
+    }
 }
 
 /// How a surface behaves in contact.
@@ -107,6 +117,8 @@ pub struct Groups {
 impl Groups {
     /// Of all groups, meeting all.
     pub const ALL: Self = Self { of: u32::MAX, meets: u32::MAX };
+    /// Of no group, meeting none: what is only to be seen.
+    pub const NONE: Self = Self { of: 0, meets: 0 };
 
     /// Whether two meet.
     pub fn meet(self, other: Self) -> bool {

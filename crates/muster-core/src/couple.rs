@@ -182,7 +182,7 @@ impl Coupling {
             let blueprint = &chunk.cohort.blueprint;
             let ticks = blueprint.rate.first_after(until).saturating_sub(chunk.tick.index);
             let travel_m = blueprint.motion.speed_max_mps() * ticks as f64 * blueprint.rate.period_s();
-            let (nothing, reach_m) = (blueprint.parts.is_empty(), chunk.cohort.radius_m + MARGIN_M + travel_m);
+            let (nothing, reach_m) = (!blueprint.touches(), chunk.cohort.radius_m + MARGIN_M + travel_m);
             chunk.reach_m = reach_m;
             if nothing {
                 continue;
@@ -390,7 +390,7 @@ fn near_obstacles<E: Executor>(state: &mut State, around: &Solids<'_>, executor:
         let Some(chunk) = chunk else { return };
         chunk.near.clear();
         let blueprint = &chunk.cohort.blueprint;
-        if blueprint.parts.is_empty() || blueprint.motion.mobility() == Mobility::Fixed {
+        if !blueprint.touches() || blueprint.motion.mobility() == Mobility::Fixed {
             return;
         }
         let (reach_m, planar) = (chunk.reach_m, blueprint.planar());

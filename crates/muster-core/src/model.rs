@@ -513,6 +513,11 @@ impl Blueprint {
         self.motion.mobility() == Mobility::Planar
     }
 
+    /// True if there is something others can touch.
+    pub fn touches(&self) -> bool {
+        self.parts.iter().any(Part::collides)
+    }
+
     /// True if there is a driver or a sensor, so that the robot is active.
     pub fn active(&self) -> bool {
         !self.drivers.is_empty() || !self.sensors.is_empty()
@@ -551,7 +556,8 @@ impl Cohort {
         let layout = Layout::new(&blueprint, wind);
         // a mesh has no thickness that is known
         let thickness = |part: &Part| part.solid.inner_radius_m().max(0.1 * part.solid.radius_m());
-        let thinnest = blueprint.parts.iter().map(thickness).fold(f64::INFINITY, f64::min);
+        let thinnest =
+            blueprint.parts.iter().filter(|part| part.collides()).map(thickness).fold(f64::INFINITY, f64::min);
         let framed = blueprint.parts.iter().any(|part| part.frame.is_some());
         Arc::new(Self { radius_m: blueprint.radius_m(), leap_m: 0.5 * thinnest, framed, blueprint, layout })
     }

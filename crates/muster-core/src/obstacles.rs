@@ -45,8 +45,11 @@ impl Obstacles {
 
     /// What rays meet.
     #[inline(always)]
-    pub(crate) fn scene<'a>(&'a self) -> Scene<'a, impl Fn(u32) -> Owned<'a> + use<'a>> {
-        let solid = |number: u32| (self.all[number as usize].solid.outline(), None);
+    pub(crate) fn scene<'a>(&'a self) -> Scene<'a, impl Fn(u32) -> Option<Owned<'a>> + use<'a>> {
+        let solid = |number: u32| {
+            let obstacle = &self.all[number as usize];
+            obstacle.visible.then(|| (obstacle.solid.outline(), None))
+        };
         Scene { boxes: &self.boxes, solid, mark: 0 }
     }
 
@@ -56,10 +59,13 @@ impl Obstacles {
         (self.all[number as usize].solid.outline(), self.boxes.stand(number))
     }
 
-    /// The first obstacle that a ray of unit direction meets, and where; at once if it starts inside one.
+    /// The first visible obstacle that a ray of unit direction meets, and where; at once if it starts inside one.
     pub fn ray(&self, from_m: DVec3, direction: DVec3, range_m: f64) -> Option<(u32, RayHit)> {
         let hit = |number: u32, range_m: f64| {
             let obstacle = &self.all[number as usize];
+            if !obstacle.visible {
+                return None;
+            }
             Some((number, obstacle.solid.ray(&obstacle.pose, from_m, direction, range_m)?))
         };
         let nearer = |best: Option<(u32, RayHit)>, found: Option<(u32, RayHit)>| match (best, found) {

@@ -111,9 +111,14 @@ impl Bundle {
 impl Pattern {
     /// Unit directions, row by row; `columns` to a row.
     pub fn new(directions: Vec<DVec3>, columns: usize) -> Self {
+        Self::within(directions, columns, f64::INFINITY)
+    }
+
+    /// The same for rays that are never longer: short ones stay together however they spread.
+    pub fn within(directions: Vec<DVec3>, columns: usize, range_max_m: f64) -> Self {
         let columns = columns.clamp(1, directions.len().max(1));
         let rows = directions.len().div_ceil(columns);
-        let (height, width) = tile(&directions, columns, rows);
+        let (height, width) = tile(&directions, columns, rows, range_max_m);
         let mut bundles = Vec::new();
         for row in (0..rows).step_by(height) {
             for column in (0..columns).step_by(width) {
@@ -187,8 +192,13 @@ const SCATTERED: usize = 2;
 
 /// How many rows and columns of a pattern are cast together: as many as a fan holds, but no more than stay close. Measured
 /// on mazes of 10,000 and 100,000 triangles: wide fans meet too much, small ones share too little.
-fn tile(directions: &[DVec3], columns: usize, rows: usize) -> (usize, usize) {
+fn tile(directions: &[DVec3], columns: usize, rows: usize, range_max_m: f64) -> (usize, usize) {
     const CLOSE_RAD: f64 = 0.2;
+    // rays of less than this all pass the same things
+    const SHORT_M: f64 = 1.0;
+    if range_max_m <= SHORT_M {
+        return if rows == 1 { (1, RAYS) } else { (RAYS / WIDTH, WIDTH) };
+    }
     let gap = |to: usize| match (directions.first(), directions.get(to)) {
         (Some(&from), Some(&to)) => (to - from).length(),
         _ => 0.0,

@@ -223,6 +223,11 @@ impl Solid {
         self.form.compute_aabb(&self.form_pose(pose))
     }
 
+    /// The middle of the box around it; the place itself for a plane.
+    pub fn middle(&self, pose: &Pose) -> DVec3 {
+        pose.position_m + pose.orientation * self.hull.0
+    }
+
     /// The lowest and the highest corner of the box around it.
     pub(crate) fn corners(&self, pose: &Pose) -> (DVec3, DVec3) {
         let bounds = self.bounds(pose);

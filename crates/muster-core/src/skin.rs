@@ -18,6 +18,17 @@ pub struct Skin {
     pub material: u16,
 }
 
+impl Skin {
+    /// What it looks like from afar: its colour, and the mean of its texture.
+    pub fn mean_colour(&self) -> Option<[f32; 3]> {
+        let texture = self.texture.as_ref().map(|texture| texture.mean());
+        match (self.colour, texture) {
+            (Some(colour), Some(mean)) => Some([0, 1, 2].map(|channel| colour[channel] * mean[channel])),
+            (colour, texture) => colour.or(texture),
+        }
+    }
+}
+
 /// An image, row by row from the top.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Texture {
@@ -32,6 +43,13 @@ impl Texture {
     pub fn rows(&self) -> usize {
         self.pixels.len() / self.columns.max(1)
     }
+
+    /// The mean of all pixels, from 0 to 1.
+    pub fn mean(&self) -> [f32; 3] {
+        let full = 255.0 * self.pixels.len().max(1) as f64;
+        let sum = |channel: usize| self.pixels.iter().map(|pixel| u64::from(pixel[channel])).sum::<u64>();
+        [0, 1, 2].map(|channel| (sum(channel) as f64 / full) as f32)
+    }
 }
 
 /// Skins of the triangles of a mesh.
@@ -39,14 +57,14 @@ impl Texture {
 pub struct Paint {
     /// What it is painted with; materials here count from 0 for the solid's own.
     pub skins: Vec<Skin>,
-    /// The skin of each triangle; empty if all have the first.
+    /// The skin of each triangle, beyond the skins for that of the solid; empty if all have the first.
     pub skin_of: Vec<u16>,
     /// Texture coordinates of the three corners of each triangle, v upwards; empty if there are none.
     pub corners_uv: Vec<[[f32; 2]; 3]>,
 }
 
 impl Paint {
-    /// The skin of a triangle.
+    /// The skin of a triangle; none if it looks like the solid.
     pub fn skin(&self, triangle: usize) -> Option<&Skin> {
         self.skins.get(usize::from(self.skin_of.get(triangle).copied().unwrap_or(0)))
     }

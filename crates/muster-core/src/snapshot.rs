@@ -7,7 +7,9 @@ use crate::grid::Grid;
 use crate::model::{Cohort, Environment};
 use crate::ray::scene::{Boxes, Owned, Scene, Stand};
 use crate::ray::{self, Hit, Outline, Reach, Thing};
+use crate::shape::{Shape, Solid};
 use crate::simd::Simd;
+use crate::skin::Skin;
 use crate::time::SimTime;
 use glam::{DQuat, DVec3};
 use std::sync::Arc;
@@ -162,12 +164,35 @@ impl Snapshot {
         ray::cast_one(self, from_m, direction, reach, self.simd)
     }
 
+    /// The material of what a ray met, as an index into the environment's; that of nothing is the first.
+    pub fn material(&self, hit: &Hit) -> u16 {
+        let own = |skin: &Skin, solid: &Solid| {
+            let painted = match solid.shape() {
+                Shape::Mesh(mesh) => mesh.paint.as_ref().and_then(|paint| paint.skin(hit.triangle as usize)),
+                _ => None,
+            };
+            painted.map(|skin| skin.material).filter(|&material| material > 0).unwrap_or(skin.material)
+        };
+        let material = match hit.thing {
+            Thing::Nothing => 0,
+            Thing::Obstacle(index) => {
+                let obstacle = &self.environment.obstacles[index as usize];
+                own(&obstacle.skin, &obstacle.solid)
+            }
+            Thing::Part { robot, part } => self.bodies_of(robot as usize).first().map_or(0, |body| {
+                let part = &body.cohort.blueprint.parts[usize::from(part)];
+                own(&part.skin, &part.solid)
+            }),
+        };
+        if usize::from(material) < self.environment.materials.len() { material } else { 0 }
+    }
+
     /// The parts of robots that rays meet.
     #[inline(always)]
-    pub(crate) fn moving<'a>(&'a self) -> Scene<'a, impl Fn(u32) -> Owned<'a> + use<'a>> {
+    pub(crate) fn moving<'a>(&'a self) -> Scene<'a, impl Fn(u32) -> Option<Owned<'a>> + use<'a>> {
         let solid = |number: u32| {
             let body = &self.bodies[number as usize];
-            (body.part().solid.outline(), Some(body.robot as usize))
+            Some((body.part().solid.outline(), Some(body.robot as usize)))
         };
         Scene { boxes: &self.boxes, solid, mark: BODY }
     }

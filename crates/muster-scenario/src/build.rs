@@ -1,13 +1,15 @@
 //! From a tree of text to a model: reads the typed blocks, makes blueprints and places robots. Nothing is left to fail
 //! at run time: subscriptions, inputs, rates and frames are checked here, where their lines are known.
 
+use crate::assets::Wrong;
 use crate::events::{quote_commas, read_events};
 use crate::files::{Files, Loaded, UNFINISHED};
 use crate::layout;
 use crate::materials;
 use crate::merge::merge;
-use crate::robot::{GroupNames, ONE_SHAPE, RobotBuilder, at_pose, make_modifiers, only_shape, place_below, told};
+use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers, only_shape, place_below};
 use crate::scene::{self, Ground};
+use crate::skins::SkinText;
 use crate::sound::read_sound;
 use crate::start::check_starts;
 use crate::template::{Scope, expand};
@@ -141,9 +143,12 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
     };
     let whole = &text;
     let mut groups = GroupNames::default();
-    let environment = environment((&whole.world, included), &node, registry, &mut groups, &mut problems);
+    let mut environment = environment(&whole.world, &node, registry, files, &mut problems);
+    let materials = &environment.materials;
+    let solids = scene::obstacles((&whole.world, included), &mut groups, materials, files, &mut problems);
+    environment.obstacles = Obstacles::new(solids);
     let ground = Ground::new(&environment.obstacles, included);
-    let builder = RobotBuilder::new(registry, Arc::clone(&environment.wind), groups, ground);
+    let builder = RobotBuilder::new(registry, &environment, groups, ground);
     let before = problems.errors();
     let attached = attach(&mut node, &mut problems);
     let (robots, cohorts, places) = place_robots(files, &node, whole, builder, &mut problems);
@@ -339,12 +344,12 @@ fn enter<'a>(node: &'a mut Node, part: &str) -> Option<&'a mut Node> {
     }
 }
 
-/// What is around the robots. A world that is not whole may lack what things stand on.
+/// Everything around the robots but what is solid.
 fn environment(
-    (world, whole): (&WorldText, bool),
+    world: &WorldText,
     node: &Node,
     registry: Registry,
-    groups: &mut GroupNames,
+    files: &mut Files,
     problems: &mut Problems,
 ) -> Environment {
     Environment {
@@ -358,7 +363,6 @@ fn environment(
         sea_level_temperature_k: world.sea_level_temperature_c + 273.15,
         wind: wind(world, registry, problems).unwrap_or_else(|| Arc::new(Calm)),
         water: world.water.as_ref().map(water),
-        obstacles: Obstacles::new(scene::obstacles((world, whole), groups, problems)),
         decimal_year: world.decimal_year,
         fires: world
             .fires
@@ -371,7 +375,7 @@ fn environment(
                 extent_m: text.extent_m,
             })
             .collect(),
-        zones: zones(world, node, problems),
+        zones: zones(world, node, files, problems),
         materials: materials::all(&world.materials),
         daylight: daylight(world),
         ..Environment::empty()
@@ -412,16 +416,18 @@ fn place_in_world(node: &Node, list: &str, name: &str) -> Place {
     found.map_or(Place::default(), |node| node.place)
 }
 
-fn zones(world: &WorldText, node: &Node, problems: &mut Problems) -> Vec<Zone> {
+fn zones(world: &WorldText, node: &Node, files: &mut Files, problems: &mut Problems) -> Vec<Zone> {
     let mut zones = Vec::new();
     for (name, text) in &world.zones.0 {
-        match only_shape(text.shapes()) {
+        let seen = text.skin != SkinText::NONE || !text.visible || !text.collides;
+        let nothing =
+            Err(Wrong::new("skin, visible or collides of a zone", "none: a zone is neither seen nor touched"));
+        match if seen { nothing } else { only_shape(text.solids(files)) } {
             Ok(solid) => {
                 zones.push(Zone { name: name.clone(), solid, pose: at_pose(&text.at), purposes: text.purposes.clone() })
             }
             Err(wrong) => {
-                let (found, expected) = told(&wrong, ONE_SHAPE);
-                problems.error(place_in_world(node, "zones", name), &format!("world.zones.{name}"), found, expected);
+                wrong.note(place_in_world(node, "zones", name), &format!("world.zones.{name}"), problems);
             }
         }
     }
@@ -469,21 +475,21 @@ fn place_robots(
     for (at, robot) in nodes.iter().enumerate().filter(|(_, robot)| !is_attached(robot)) {
         let path = format!("robots[{at}]");
         let Some(whole) = based_on(files, "robots", robot, (&path, KIND_CHAIN_MAX), problems) else {
-            look_through(&own_part(robot), (&path, false), &mut builder, problems);
+            look_through(&own_part(robot), (&path, false), &mut builder, (files, problems));
             continue;
         };
         if robot.get(UNFINISHED).is_some() {
-            look_through(&own_part(&whole), (&path, false), &mut builder, problems);
+            look_through(&own_part(&whole), (&path, false), &mut builder, (files, problems));
             continue;
         }
         let Some(whole) = with_presets(files, whole, &path, problems) else { continue };
         let before = problems.errors();
-        let Some(first) = look_through(&whole, (&path, true), &mut builder, problems) else { continue };
+        let Some(first) = look_through(&whole, (&path, true), &mut builder, (files, problems)) else { continue };
         if !overrides_fit(&first.overrides, &path, problems) {
             continue;
         }
-        let own_names =
-            place_block(&whole, &first, &path, (&mut builder, &mut names, &mut robots), text.run.seed, problems);
+        let places = (&mut builder, &mut names, &mut robots, &mut *files);
+        let own_names = place_block(&whole, &first, &path, places, text.run.seed, problems);
         if problems.errors() == before {
             check_overrides(&first.overrides, &own_names, &path, problems);
         }
@@ -493,14 +499,14 @@ fn place_robots(
     (robots, builder.into_cohorts(), names)
 }
 
-type Places<'a> = (&'a mut RobotBuilder, &'a mut BTreeMap<String, Place>, &'a mut Vec<Placement>);
+type Places<'a> = (&'a mut RobotBuilder, &'a mut BTreeMap<String, Place>, &'a mut Vec<Placement>, &'a mut Files);
 
 /// Places the robots of one block until one has a problem; returns their names.
 fn place_block(
     whole: &Node,
     first: &RobotText,
     path: &str,
-    (builder, names, robots): Places<'_>,
+    (builder, names, robots, files): Places<'_>,
     seed: u64,
     problems: &mut Problems,
 ) -> Vec<String> {
@@ -516,10 +522,11 @@ fn place_block(
         let before = problems.errors();
         let read = own.as_ref().map(|own| read_robot(own, path, problems));
         let Some(text) = read.as_ref().map_or(Some(first), Option::as_ref) else { break };
-        let Some(cohort) = builder.cohort(own.as_ref().unwrap_or(whole), text, i, path, problems) else { break };
+        let node = own.as_ref().unwrap_or(whole);
+        let Some(cohort) = builder.cohort(node, text, i, path, (files, problems)) else { break };
         let mut placed = placement(name, cohort, place, text);
         if text.on_terrain {
-            let at = (place_below(own.as_ref().unwrap_or(whole), &["on_terrain"]), format!("{path}.on_terrain"));
+            let at = (place_below(node, &["on_terrain"]), format!("{path}.on_terrain"));
             placed.pose = builder.ground.lifted(placed.pose, (at.0, &at.1), problems);
         }
         robots.push(placed);
@@ -540,7 +547,7 @@ fn look_through(
     whole: &Node,
     (path, known): (&str, bool),
     builder: &mut RobotBuilder,
-    problems: &mut Problems,
+    (files, problems): (&mut Files, &mut Problems),
 ) -> Option<RobotText> {
     let node = first_of(whole, path, problems)?;
     let stand_ins = [("name", Value::Text("robot".to_owned())), ("motion", motionless())];
@@ -553,7 +560,7 @@ fn look_through(
     let rest = rest.unwrap_or_else(|| node.clone());
     let frames_known =
         known && rest.get("frames").map(ToString::to_string) == node.get("frames").map(ToString::to_string);
-    builder.look_through(&rest, &text, frames_known, path, problems);
+    builder.look_through(&rest, &text, frames_known, path, (files, problems));
     None
 }
 

@@ -261,7 +261,7 @@ impl Reader<'_> {
                 known = false;
             }
             let mut touching = all.iter().filter(|robot| matches(robots, &robot.name));
-            if touching.clone().next().is_some() && touching.all(|robot| robot.cohort.blueprint.parts.is_empty()) {
+            if touching.clone().next().is_some() && touching.all(|robot| !robot.cohort.blueprint.touches()) {
                 let expected = "a shape or parts: what has no outline touches nothing";
                 self.problems.warn(place, path, format!("robots {robots:?} without an outline"), expected);
             }

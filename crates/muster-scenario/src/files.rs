@@ -9,9 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use muster_core::node::{Node, Place, Problem, Problems, Value, nearest};
 
+use crate::assets::Assets;
+use crate::formats::{self, Fault};
 use crate::merge::merge;
 use crate::yaml::{self, BYTES_MAX, DEPTH_MAX, NODES_MAX, Size};
 
@@ -30,6 +33,11 @@ const LIBRARY: &str = "library:";
 pub trait Library {
     /// The text of a file.
     fn text(&self, name: &str) -> Option<&'static str>;
+
+    /// The bytes of a file that need not be text.
+    fn bytes(&self, name: &str) -> Option<&'static [u8]> {
+        self.text(name).map(str::as_bytes)
+    }
 
     /// All names, for the hint after a misspelt one.
     fn names(&self) -> Vec<&'static str>;
@@ -62,6 +70,8 @@ pub struct Files {
     library: Box<dyn Library + Send + Sync>,
     /// What each file gives once its includes are resolved, so that a file used by many robots is read once.
     resolved: BTreeMap<String, (Node, Size)>,
+    /// Meshes and textures, so that each is read once.
+    pub(crate) assets: Assets,
 }
 
 struct File {
@@ -91,13 +101,13 @@ pub(crate) const UNFINISHED: &str = "include";
 
 /// Where a file was found.
 #[derive(Debug, Clone, PartialEq)]
-enum Found {
+pub(crate) enum Found {
     Disk(PathBuf),
     Library(String),
 }
 
 impl Found {
-    fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         match self {
             Self::Disk(path) => path.display().to_string(),
             Self::Library(name) => format!("{LIBRARY}{name}"),
@@ -105,12 +115,19 @@ impl Found {
     }
 
     /// The same for one file however its path is written, so that cycles are seen.
-    fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         match self {
             Self::Disk(path) => fs::canonicalize(path).as_ref().unwrap_or(path).display().to_string(),
             Self::Library(_) => self.path(),
         }
     }
+}
+
+/// That a file was not found.
+pub(crate) struct Missing {
+    pub(crate) found: String,
+    pub(crate) expected: String,
+    pub(crate) hint: Option<String>,
 }
 
 /// One load: the chain of files being included and what was made so far.
@@ -126,7 +143,13 @@ struct Load {
 impl Files {
     /// No files yet. `search` are the directories looked through after the including file's own.
     pub fn new(search: Vec<PathBuf>, library: impl Library + Send + Sync + 'static) -> Self {
-        Self { list: Vec::new(), search, library: Box::new(library), resolved: BTreeMap::new() }
+        Self {
+            list: Vec::new(),
+            search,
+            library: Box::new(library),
+            resolved: BTreeMap::new(),
+            assets: Assets::default(),
+        }
     }
 
     /// Reads a file and all it includes. A relative `name` is taken from the working directory first. Each file is read
@@ -328,19 +351,50 @@ impl Files {
 
     /// Looks for a file; a problem tells every place looked at and the nearest name.
     fn find(&self, name: &str, place: Place, load: &mut Load) -> Option<Found> {
-        let candidates = self.candidates(name, load.chain.last());
+        let missing = match self.search(name, load.chain.last()) {
+            Ok(found) => return Some(found),
+            Err(missing) => missing,
+        };
+        load.problems.error_with_hint(place, "", missing.found, missing.expected, missing.hint);
+        None
+    }
+
+    /// Looks for a file named in another one, or from outside.
+    pub(crate) fn search(&self, name: &str, from: Option<&Found>) -> Result<Found, Missing> {
+        let candidates = self.candidates(name, from);
         let found = candidates.iter().find(|candidate| match candidate {
             Found::Disk(path) => path.is_file(),
-            Found::Library(name) => self.library.text(name).is_some(),
+            Found::Library(name) => self.library.bytes(name).is_some(),
         });
-        if found.is_none() {
-            let places: Vec<String> = candidates.iter().map(Found::path).collect();
-            let names = self.names_like(name, &candidates);
-            let hint = nearest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean {near:?}?"));
-            let expected = format!("a file; looked for {}", places.join(", "));
-            load.problems.error_with_hint(place, "", format!("no file {name:?}"), expected, hint);
+        if let Some(found) = found {
+            return Ok(found.clone());
         }
-        found.cloned()
+        let places: Vec<String> = candidates.iter().map(Found::path).collect();
+        let names = self.names_like(name, &candidates);
+        let hint = nearest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean {near:?}?"));
+        let expected = format!("a file; looked for {}", places.join(", "));
+        Err(Missing { found: format!("no file {name:?}"), expected, hint })
+    }
+
+    /// The file in which a place is; none for what stands in no file.
+    pub(crate) fn file_at(&self, place: Place) -> Option<Found> {
+        let path = &self.file(place)?.path;
+        Some(match path.strip_prefix(LIBRARY) {
+            Some(name) => Found::Library(name.to_owned()),
+            None => Found::Disk(path.into()),
+        })
+    }
+
+    /// The bytes of a file that was found.
+    pub(crate) fn bytes(&self, found: &Found) -> Result<Arc<[u8]>, Fault> {
+        match found {
+            Found::Library(name) => Ok(self.library.bytes(name).unwrap_or_default().into()),
+            Found::Disk(path) => {
+                let (bytes, limit) = (read_bytes(path, formats::BYTES_MAX), formats::BYTES_MAX / 1024 / 1024);
+                let bytes = bytes.map_err(|error| Fault::new(format!("({error})"), "a file that can be read"))?;
+                bytes.map(Arc::from).ok_or_else(|| Fault::new("more bytes", format!("at most {limit} MB")))
+            }
+        }
     }
 
     /// Where a name may stand, in the order of the search, each place once.
@@ -426,20 +480,23 @@ fn fits(size: Size, depth: usize, place: Place, load: &mut Load) -> bool {
 
 /// The text of a file, or what was found and expected.
 fn read_text(path: &Path) -> Result<String, (String, String)> {
-    let mut bytes = Vec::new();
-    let limit = BYTES_MAX as u64 + 1;
-    let read = fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
-    if let Err(error) = read {
-        return Err((format!("({error})"), "a file that can be read".to_owned()));
-    }
-    if bytes.len() > BYTES_MAX {
-        return Err(("with more bytes".to_owned(), format!("at most {} MB", BYTES_MAX / 1024 / 1024)));
-    }
+    let bytes = match read_bytes(path, BYTES_MAX) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Err(("with more bytes".to_owned(), format!("at most {} MB", BYTES_MAX / 1024 / 1024))),
+        Err(error) => return Err((format!("({error})"), "a file that can be read".to_owned())),
+    };
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
         (format!("with a byte that is not UTF-8 on line {line}"), "UTF-8 text".to_owned())
     })
+}
+
+/// The bytes of a file; none if there are more than so many.
+fn read_bytes(path: &Path, most: usize) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= most).then_some(bytes))
 }
 
 /// A path as the library names it: parts joined by `/`, without `.` and `..`.

@@ -4,16 +4,20 @@
 //! It knows no component: kinds come in through a [`muster_core::component::Registry`], library files through
 //! [`files::Library`].
 
+pub mod assets;
 pub mod build;
 mod events;
 pub mod files;
+pub mod formats;
 pub mod layout;
 pub mod materials;
 pub mod merge;
+pub mod occupancy;
 pub mod outline;
 mod robot;
 pub mod scene;
 pub mod schema;
+pub mod skins;
 mod sound;
 mod start;
 pub mod template;

@@ -1,8 +1,13 @@
-//! Outlines in scenario files: which shape a block means. The same words for robots, their parts and obstacles.
+//! Outlines in scenario files: which shape a block means, and what it looks like. The same words for robots, their parts
+//! and obstacles.
 
+use crate::assets::{MeshOptions, Written, Wrong};
+use crate::files::Files;
+use crate::formats::{Up, image};
+use crate::skins::SkinText;
 use glam::DVec3;
 use muster_core::expression::{Expression, ExpressionError, FUNCTIONS};
-use muster_core::shape::{Heights, Mesh, Shape};
+use muster_core::shape::{Heights, Mesh, Shape, Solid};
 use muster_core::spec;
 use std::sync::Arc;
 
@@ -27,24 +32,34 @@ spec! {
 }
 
 spec! {
-    /// Triangles.
+    /// Triangles: a file, or corners and triangles.
     pub struct MeshText {
+        /// A file: OBJ, STL, glTF (`.gltf`, `.glb`) or COLLADA (`.dae`).
+        file: Option<Written>;
+        /// Makes what the file holds so many times as large.
+        scale: Option<f64>, in 1e-6..=1e6;
+        /// Which axis of the file points up; by its format if none is given: y for glTF, what the file says for COLLADA, else z.
+        up: Option<Up>;
         /// Corners.
-        vertices_m: Vec<[f64; 3]>;
+        vertices_m: Vec<[f64; 3]> = Vec::new();
         /// Three corners each, counted from 0; they turn left seen from outside.
-        triangles: Vec<[f64; 3]>;
+        triangles: Vec<[f64; 3]> = Vec::new();
     }
 }
 
 spec! {
-    /// Terrain over a rectangle.
+    /// Terrain over a rectangle: an expression, or an image.
     pub struct TerrainText {
         /// Length along x and y.
         size_m: [f64; 2], in 1e-3..=1e6;
-        /// Between two heights.
-        resolution_m: f64 = 1.0, in 1e-3..=1e6;
+        /// Between two heights of an expression; 1 m if none is given.
+        resolution_m: Option<f64>, in 1e-3..=1e6;
         /// Height in m as an expression of x and y in m, such as `2 * sin(x / 10) + 0.1 * y`.
-        height: String;
+        height: Option<String>;
+        /// A grey image, north up: PNG or PGM, with 8 or 16 bits a pixel.
+        image: Option<Written>;
+        /// Heights of black and of white pixels of the image.
+        height_m: Option<[f64; 2]>, in -1e5..=1e5;
     }
 }
 
@@ -66,21 +81,32 @@ macro_rules! outlined {
                 cone: Option<$crate::outline::RoundText>;
                 /// Triangles.
                 mesh: Option<$crate::outline::MeshText>;
+                /// What it looks like and is made of; in place of what a mesh file says.
+                skin: $crate::skins::SkinText = $crate::skins::SkinText::NONE;
+                /// Whether cameras and range sensors see it.
+                visible: bool = true;
+                /// Whether it touches anything; if not it is only to be seen.
+                collides: bool = true;
                 $($rest)*
             }
         }
 
         impl $name {
             /// The shapes that are written, each as what it means.
-            pub(crate) fn shapes(&self) -> Vec<Result<muster_core::shape::Shape, String>> {
-                $crate::outline::shapes(&$crate::outline::Words {
+            pub(crate) fn solids(
+                &self,
+                files: &mut $crate::files::Files,
+            ) -> Vec<Result<muster_core::shape::Solid, $crate::assets::Wrong>> {
+                let words = $crate::outline::Words {
                     sphere_radius_m: self.sphere_radius_m,
                     box_size_m: self.box_size_m,
                     cylinder: self.cylinder.as_ref(),
                     capsule: self.capsule.as_ref(),
                     cone: self.cone.as_ref(),
                     mesh: self.mesh.as_ref(),
-                })
+                    skin: &self.skin,
+                };
+                $crate::outline::solids(&words, files)
             }
         }
     };
@@ -95,25 +121,48 @@ pub(crate) struct Words<'a> {
     pub(crate) capsule: Option<&'a CapsuleText>,
     pub(crate) cone: Option<&'a RoundText>,
     pub(crate) mesh: Option<&'a MeshText>,
+    pub(crate) skin: &'a SkinText,
 }
 
-pub(crate) fn shapes(words: &Words<'_>) -> Vec<Result<Shape, String>> {
+pub(crate) fn solids(words: &Words<'_>, files: &mut Files) -> Vec<Result<Solid, Wrong>> {
     let round = |text: &RoundText| (text.radius_m, 0.5 * text.height_m);
-    let all = [
-        words.sphere_radius_m.map(|radius_m| Ok(Shape::Sphere { radius_m })),
-        words.box_size_m.map(|size| Ok(Shape::Box { half_m: DVec3::from(size) * 0.5 })),
-        words.cylinder.map(round).map(|(radius_m, half_height_m)| Ok(Shape::Cylinder { radius_m, half_height_m })),
-        words.capsule.map(|text| Ok(Shape::Capsule { radius_m: text.radius_m, half_height_m: 0.5 * text.length_m })),
-        words.cone.map(round).map(|(radius_m, half_height_m)| Ok(Shape::Cone { radius_m, half_height_m })),
-        words.mesh.map(mesh),
+    let analytic = [
+        words.sphere_radius_m.map(|radius_m| Shape::Sphere { radius_m }),
+        words.box_size_m.map(|size| Shape::Box { half_m: DVec3::from(size) * 0.5 }),
+        words.cylinder.map(round).map(|(radius_m, half_height_m)| Shape::Cylinder { radius_m, half_height_m }),
+        words.capsule.map(|text| Shape::Capsule { radius_m: text.radius_m, half_height_m: 0.5 * text.length_m }),
+        words.cone.map(round).map(|(radius_m, half_height_m)| Shape::Cone { radius_m, half_height_m }),
     ];
-    all.into_iter().flatten().collect()
+    let analytic = analytic.into_iter().flatten().map(solid);
+    analytic.chain(words.mesh.map(|text| mesh(text, words.skin, files))).collect()
 }
 
 /// Triangles whose height is not more than this share of their length have no side to touch.
 const FLAT: f64 = 1e-12;
 
-fn mesh(text: &MeshText) -> Result<Shape, String> {
+/// A shape, ready to be asked about.
+pub(crate) fn solid(shape: Shape) -> Result<Solid, Wrong> {
+    Solid::new(shape).map_err(|wrong| Wrong::told(&wrong, "a shape"))
+}
+
+/// The mesh of a file, or one that is written out.
+fn mesh(text: &MeshText, skin: &SkinText, files: &mut Files) -> Result<Solid, Wrong> {
+    let written = !text.vertices_m.is_empty() || !text.triangles.is_empty();
+    match &text.file {
+        Some(_) if written => Err(Wrong::new("file beside vertices_m and triangles", "one of both")),
+        Some(file) => {
+            let options = MeshOptions { scale: text.scale.unwrap_or(1.0), up: text.up, bare: skin.is_painted() };
+            files.mesh(file, options)
+        }
+        None if !written => Err(Wrong::new("a mesh of nothing", "file, or vertices_m and triangles")),
+        None if text.scale.is_some() || text.up.is_some() => {
+            Err(Wrong::new("scale or up beside vertices_m", "them beside a file only"))
+        }
+        None => written_out(text).map_err(|wrong| Wrong::told(&wrong, "a mesh")).and_then(solid),
+    }
+}
+
+fn written_out(text: &MeshText) -> Result<Shape, String> {
     let corner = |value: f64| match value {
         _ if value.fract() == 0.0 && value >= 0.0 && value < text.vertices_m.len() as f64 => Ok(value as u32),
         _ => Err(format!("corner {value}, expected a whole number below {}", text.vertices_m.len())),
@@ -138,9 +187,42 @@ fn mesh(text: &MeshText) -> Result<Shape, String> {
 /// The most heights a terrain may have.
 const HEIGHTS_MAX: f64 = 4e6;
 
-/// Evaluates the heights of a terrain.
-pub(crate) fn terrain(text: &TerrainText) -> Result<Shape, String> {
-    let written = &text.height;
+/// The heights of a terrain.
+pub(crate) fn terrain(text: &TerrainText, files: &Files) -> Result<Solid, Wrong> {
+    let shape = match (&text.height, &text.image) {
+        (Some(height), None) if text.height_m.is_none() => {
+            evaluated(text, height).map_err(|wrong| Wrong::told(&wrong, "a shape"))?
+        }
+        (None, Some(image)) if text.resolution_m.is_none() => pictured(text, image, files)?,
+        (Some(_), None) => return Err(Wrong::new("height_m beside height", "it beside an image only")),
+        (None, Some(_)) => return Err(Wrong::new("resolution_m beside image", "none: an image has its pixels")),
+        (Some(_), Some(_)) => return Err(Wrong::new("height and image", "one of both")),
+        (None, None) => return Err(Wrong::new("terrain without heights", "height or image")),
+    };
+    solid(shape)
+}
+
+/// Heights by the pixels of an image, from edge to edge.
+fn pictured(text: &TerrainText, name: &Written, files: &Files) -> Result<Shape, Wrong> {
+    let Some([low_m, high_m]) = text.height_m else {
+        return Err(Wrong::new("image without height_m", "height_m: heights of black and of white").at(name));
+    };
+    let (found, bytes) = files.named_bytes(name)?;
+    let grey = image::grey(&bytes).map_err(|fault| Wrong::from(fault.of(&found.path())).at(name))?;
+    let (columns, rows) = (grey.columns, grey.rows());
+    if columns < 2 || rows < 2 || (columns * rows) as f64 > HEIGHTS_MAX {
+        let expected = format!("at least 2 by 2 and at most {HEIGHTS_MAX} together");
+        return Err(Wrong::new(format!("{columns} by {rows} pixels of {}", found.path()), expected).at(name));
+    }
+    // the first row of an image is the northernmost
+    let from_south = grey.values.chunks_exact(columns).rev().flatten();
+    let heights_m = from_south.map(|value| low_m + (high_m - low_m) * value).collect();
+    Ok(Shape::Heightfield(Arc::new(Heights { size_m: text.size_m, columns, heights_m })))
+}
+
+/// Heights by an expression.
+fn evaluated(text: &TerrainText, written: &str) -> Result<Shape, String> {
+    let resolution_m = text.resolution_m.unwrap_or(1.0);
     let wrong = |error: ExpressionError| format!("{} in height {written:?}, expected {}", error.found, error.expected);
     let height = Expression::parse(written).map_err(wrong)?;
     if let Some(unknown) = height.variables().into_iter().find(|name| !["x", "y"].contains(name)) {
@@ -150,7 +232,7 @@ pub(crate) fn terrain(text: &TerrainText) -> Result<Shape, String> {
         let names: Vec<&str> = FUNCTIONS.iter().map(|function| function.name).collect();
         return Err(format!("function {unknown:?} in height {written:?}, expected one of {}", names.join(", ")));
     }
-    let [columns, rows] = text.size_m.map(|size| (size / text.resolution_m).ceil() + 1.0);
+    let [columns, rows] = text.size_m.map(|size| (size / resolution_m).ceil() + 1.0);
     if columns * rows > HEIGHTS_MAX || columns < 2.0 || rows < 2.0 {
         return Err(format!(
             "{columns} by {rows} heights, expected at least 2 by 2 and at most {HEIGHTS_MAX} together"

@@ -1,6 +1,9 @@
 //! From a robot's text to a cohort: motion, drivers, sensors, frames, outline. Robots with equal text share one cohort.
 
+use crate::assets::Wrong;
+use crate::files::Files;
 use crate::scene::Ground;
+use crate::skins::SkinText;
 use crate::sound::read_sound;
 use crate::text::{At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, That};
 use glam::DVec3;
@@ -8,11 +11,11 @@ use muster_core::component::{Kind, Misfit, Modifier, Pose, Registry, Sense, Wind
 use muster_core::contact::{Groups, Mobility, Part, Surface};
 use muster_core::joints::{Frame, Joint, Servo, frame_motions};
 use muster_core::lanes::Quantity;
+use muster_core::material::Material;
 use muster_core::math;
-use muster_core::model::{Blueprint, Cohort, DriverSlot, Light, ModifierSlot, Placement, SensorSlot};
+use muster_core::model::{Blueprint, Cohort, DriverSlot, Environment, Light, ModifierSlot, Placement, SensorSlot};
 use muster_core::node::{Node, Place, Problems, Value, nearest};
 use muster_core::shape::{Shape, Solid};
-use muster_core::skin::Skin;
 use muster_core::spec::{Spec, below};
 use muster_core::time::{Rate, SimTime};
 use std::collections::BTreeMap;
@@ -80,21 +83,15 @@ pub(crate) fn place_below(node: &Node, keys: &[&str]) -> Place {
     place
 }
 
-/// What was found and what was expected, if a text tells both; else with the usual expectation.
-pub(crate) fn told(wrong: &str, expected: &str) -> (String, String) {
-    let (found, expected) = wrong.split_once(", expected ").unwrap_or((wrong, expected));
-    (found.to_owned(), expected.to_owned())
-}
-
 /// What is expected of a block that must say which shape it means.
-pub(crate) const ONE_SHAPE: &str = "exactly one of sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh";
+const ONE_SHAPE: &str = "exactly one of sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh";
 
 /// The one shape among those written.
-pub(crate) fn only_shape(mut shapes: Vec<Result<Shape, String>>) -> Result<Solid, String> {
-    match (shapes.pop(), shapes.len()) {
-        (Some(shape), 0) => shape.and_then(Solid::new),
-        (None, _) => Err("no shape".to_owned()),
-        (_, more) => Err(format!("{} shapes", more + 1)),
+pub(crate) fn only_shape(mut solids: Vec<Result<Solid, Wrong>>) -> Result<Solid, Wrong> {
+    match (solids.pop(), solids.len()) {
+        (Some(solid), 0) => solid,
+        (None, _) => Err(Wrong::new("no shape", ONE_SHAPE)),
+        (_, more) => Err(Wrong::new(format!("{} shapes", more + 1), ONE_SHAPE)),
     }
 }
 
@@ -123,16 +120,18 @@ pub(crate) struct RobotBuilder {
     cohorts: BTreeMap<String, Arc<Cohort>>,
     pub(crate) groups: GroupNames,
     pub(crate) ground: Ground,
+    materials: Vec<Material>,
     /// Where each cohort is written.
     places: BTreeMap<String, (Node, String)>,
 }
 
-/// A robot that is being read: its path and text, and the list of problems.
+/// A robot that is being read: its path and text, the files beside it, and the list of problems.
 struct Reading<'a> {
     path: String,
     node: &'a Node,
     /// All its frames could be read: a name that is not among them is wrong.
     frames_known: bool,
+    files: &'a mut Files,
     problems: &'a mut Problems,
 }
 
@@ -142,9 +141,17 @@ impl Reading<'_> {
     }
 }
 
+/// What a part is called and looks like.
+struct Outline<'a> {
+    name: &'a str,
+    skin: &'a SkinText,
+    visible: bool,
+}
+
 impl RobotBuilder {
-    pub(crate) fn new(registry: Registry, wind: Arc<dyn Wind>, groups: GroupNames, ground: Ground) -> Self {
-        Self { registry, wind, groups, ground, cohorts: BTreeMap::new(), places: BTreeMap::new() }
+    pub(crate) fn new(registry: Registry, environment: &Environment, groups: GroupNames, ground: Ground) -> Self {
+        let (wind, materials) = (Arc::clone(&environment.wind), environment.materials.clone());
+        Self { registry, wind, groups, ground, materials, cohorts: BTreeMap::new(), places: BTreeMap::new() }
     }
 
     pub(crate) fn into_cohorts(self) -> BTreeMap<String, Arc<Cohort>> {
@@ -158,18 +165,18 @@ impl RobotBuilder {
         text: &RobotText,
         i: usize,
         path: &str,
-        problems: &mut Problems,
+        (files, problems): (&mut Files, &mut Problems),
     ) -> Option<Arc<Cohort>> {
         let mut part = node.clone();
         for own in OWN {
             part.take(own);
         }
         let spread = if spreads(&part) { i % SPREAD } else { 0 };
-        let key = format!("{part} phase {spread}");
+        let key = format!("{part} phase {spread}{}", folders(text, files));
         if let Some(cohort) = self.cohorts.get(&key) {
             return Some(Arc::clone(cohort));
         }
-        let reading = &mut Reading { path: path.to_owned(), node, frames_known: true, problems };
+        let reading = &mut Reading { path: path.to_owned(), node, frames_known: true, files, problems };
         let blueprint = self.blueprint(text, spread, key.clone(), reading)?;
         let cohort = Cohort::new(blueprint, &*self.wind);
         self.places.insert(key.clone(), (part, path.to_owned()));
@@ -185,9 +192,9 @@ impl RobotBuilder {
         text: &RobotText,
         frames_known: bool,
         path: &str,
-        problems: &mut Problems,
+        (files, problems): (&mut Files, &mut Problems),
     ) {
-        let reading = &mut Reading { path: path.to_owned(), node, frames_known, problems };
+        let reading = &mut Reading { path: path.to_owned(), node, frames_known, files, problems };
         self.components(text, 0, reading);
     }
 
@@ -223,7 +230,9 @@ impl RobotBuilder {
         let (motion_kind, motion, rate) = motion?;
         let parts = parts?;
         let (path, place) = (below(&reading.path, "motion"), reading.place(&["motion"]));
-        let motion = fit(motion.fitted(&frames, &parts), motion, place, &path, reading.problems)?;
+        // what is only to be seen weighs nothing
+        let solid: Vec<Part> = parts.iter().filter(|part| part.collides()).cloned().collect();
+        let motion = fit(motion.fitted(&frames, &solid), motion, place, &path, reading.problems)?;
         let blueprint = Blueprint {
             kind: text.kind.as_deref().map_or(motion_kind, file_stem).to_owned(),
             motion_kind,
@@ -375,48 +384,67 @@ impl RobotBuilder {
         frames
     }
 
-    /// What a robot touches others with: its shape, then its parts.
+    /// What a robot touches others with and is seen by: its shape, then its parts.
     fn parts(&mut self, text: &RobotText, frames: &[Frame], reading: &mut Reading<'_>) -> Option<Vec<Part>> {
         let mut parts = Vec::new();
         let before = reading.problems.errors();
         let surface = Surface { friction: text.shape.friction, restitution: text.shape.restitution };
-        let shapes = text.shape.shapes();
-        if !shapes.is_empty()
-            && let Some(solid) = solid_of(shapes, &["shape"], reading)
-        {
-            let (name, groups) = ("body".to_owned(), self.groups.read(&text.groups, &text.meets));
-            parts.push(Part {
-                name,
-                frame: None,
-                pose: Pose::IDENTITY,
-                solid,
-                surface,
-                groups,
-                skin: Skin::default(),
-                visible: true,
-            });
+        let body = Outline { name: "body", skin: &text.shape.skin, visible: text.shape.visible };
+        let solids = text.shape.solids(reading.files);
+        if !solids.is_empty() {
+            let groups = self.groups_of(text.shape.collides, &text.groups, &text.meets);
+            let part = self.part(body, solids, &["shape"], reading);
+            parts.extend(part.map(|part| Part { surface, groups, ..part }));
         }
         for (name, part) in &text.parts.0 {
             let frame = frame_named(part.frame.as_deref(), &["parts", name], frames, reading);
-            let solid = solid_of(part.shapes(), &["parts", name], reading);
             let of = part.groups.as_ref().unwrap_or(&text.groups);
-            let meets = part.meets.as_ref().unwrap_or(&text.meets);
-            let (Some(frame), Some(solid)) = (frame, solid) else { continue };
-            parts.push(Part {
-                name: name.clone(),
-                frame,
-                pose: at_pose(&part.at),
-                solid,
-                surface: Surface {
-                    friction: part.friction.unwrap_or(surface.friction),
-                    restitution: part.restitution.unwrap_or(surface.restitution),
-                },
-                groups: self.groups.read(of, meets),
-                skin: Skin::default(),
-                visible: true,
-            });
+            let groups = self.groups_of(part.collides, of, part.meets.as_ref().unwrap_or(&text.meets));
+            let surface = Surface {
+                friction: part.friction.unwrap_or(surface.friction),
+                restitution: part.restitution.unwrap_or(surface.restitution),
+            };
+            let outline = Outline { name, skin: &part.skin, visible: part.visible };
+            let solids = part.solids(reading.files);
+            let made = self.part(outline, solids, &["parts", name], reading);
+            let (Some(frame), Some(made)) = (frame, made) else { continue };
+            parts.push(Part { frame, pose: at_pose(&part.at), surface, groups, ..made });
         }
         (reading.problems.errors() == before && reading.frames_known).then_some(parts)
+    }
+
+    fn groups_of(&mut self, collides: bool, of: &[String], meets: &[String]) -> Groups {
+        if collides { self.groups.read(of, meets) } else { Groups::NONE }
+    }
+
+    /// A part on the body, which `keys` lead to, if it is as it should be.
+    fn part(
+        &self,
+        outline: Outline<'_>,
+        solids: Vec<Result<Solid, Wrong>>,
+        keys: &[&str],
+        reading: &mut Reading<'_>,
+    ) -> Option<Part> {
+        let path = below(&reading.path, &keys.join("."));
+        // of single shapes only meshes can be wrong in themselves
+        let (shape_path, place) = match solids.len() {
+            1 => (below(&path, "mesh"), reading.place(&[keys, &["mesh", "triangles"]].concat())),
+            _ => (path.clone(), reading.place(keys)),
+        };
+        let solid = only_shape(solids).map_err(|wrong| wrong.note(place, &shape_path, reading.problems));
+        let skin = outline.skin.read(reading.files, &self.materials);
+        let skin = skin.map_err(|wrong| wrong.note(reading.place(keys), &below(&path, "skin"), reading.problems));
+        let made = solid.and_then(|solid| Ok((solid, skin?)));
+        made.ok().map(|(solid, skin)| Part {
+            name: outline.name.to_owned(),
+            frame: None,
+            pose: Pose::IDENTITY,
+            solid,
+            surface: Surface::DEFAULT,
+            groups: Groups::ALL,
+            skin,
+            visible: outline.visible,
+        })
     }
 
     /// What no single block shows: inputs that do not exist.
@@ -456,7 +484,13 @@ impl RobotBuilder {
     /// A robot that is moved by its algorithm must not step through another.
     fn check_step(&self, blueprint: &Blueprint, reading: &mut Reading<'_>) -> bool {
         let step_m = blueprint.motion.speed_max_mps() * blueprint.rate.period_s();
-        let thinnest_m = blueprint.parts.iter().map(|part| part.solid.inner_radius_m()).fold(f64::INFINITY, f64::min);
+        let solid = blueprint.parts.iter().filter(|part| part.collides());
+        // of a mesh it is not known how thick it is
+        let thickness = |part: &Part| match part.solid.shape() {
+            Shape::Mesh(_) => 0.1 * part.solid.radius_m(),
+            _ => part.solid.inner_radius_m(),
+        };
+        let thinnest_m = solid.map(thickness).fold(f64::INFINITY, f64::min);
         if blueprint.motion.mobility() == Mobility::Dynamic || step_m <= thinnest_m {
             return true;
         }
@@ -539,24 +573,6 @@ struct Components {
     parts: Option<Vec<Part>>,
 }
 
-/// The one solid of a block, which `keys` lead to.
-fn solid_of(shapes: Vec<Result<Shape, String>>, keys: &[&str], reading: &mut Reading<'_>) -> Option<Solid> {
-    let one = shapes.len() == 1;
-    let wrong = match only_shape(shapes) {
-        Ok(solid) => return Some(solid),
-        Err(wrong) => wrong,
-    };
-    let (found, expected) = told(&wrong, ONE_SHAPE);
-    let path = below(&reading.path, &keys.join("."));
-    // of single shapes only meshes can be wrong in themselves
-    let (path, place) = match one {
-        true => (below(&path, "mesh"), reading.place(&[keys, &["mesh", "triangles"]].concat())),
-        false => (path, reading.place(keys)),
-    };
-    reading.problems.error(place, &path, found, expected);
-    None
-}
-
 /// The frame that a block names, which `keys` lead to; the body if it names none.
 fn frame_named(
     name: Option<&str>,
@@ -618,6 +634,16 @@ fn check_joint(name: &str, frame: &FrameText, reading: &mut Reading<'_>) {
 /// A file's name without folder and ending.
 fn file_stem(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml")
+}
+
+/// Where the files are named that a robot needs: equal names in different folders are different files.
+fn folders(text: &RobotText, files: &Files) -> String {
+    let parts = text.parts.0.iter().map(|(_, part)| (&part.mesh, &part.skin));
+    let named = std::iter::once((&text.shape.mesh, &text.shape.skin)).chain(parts).flat_map(|(mesh, skin)| {
+        [mesh.as_ref().and_then(|mesh| mesh.file.as_ref()), skin.texture.as_ref()].into_iter().flatten()
+    });
+    let folder = |path: String| path.rsplit_once('/').map(|(folder, _)| format!(" in {folder}")).unwrap_or_default();
+    named.filter_map(|name| files.file_at(name.place)).map(|file| folder(file.path())).collect()
 }
 
 fn spreads(node: &Node) -> bool {

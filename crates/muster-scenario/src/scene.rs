@@ -1,19 +1,23 @@
 //! What stands in a world: obstacles, each once or by `count` and `layout`, and objects, which are obstacles with one place
 //! together. A world is the same in every run: its layouts do not depend on the run's seed.
 
+use crate::assets::Wrong;
+use crate::files::Files;
 use crate::layout::{self, Layout};
-use crate::outline::terrain;
-use crate::robot::{GroupNames, at_pose, place_below, told};
+use crate::occupancy;
+use crate::outline::{solid, terrain};
+use crate::robot::{GroupNames, at_pose, place_below};
+use crate::skins::SkinText;
 use crate::template::{Scope, expand};
 use crate::text::{ObjectText, ObstacleText, WorldText};
 use crate::walls::{along_lines, drawn};
 use glam::DVec3;
 use muster_core::component::Pose;
-use muster_core::contact::{Obstacle, Surface};
+use muster_core::contact::{Groups, Obstacle, Surface};
+use muster_core::material::Material;
 use muster_core::node::{Node, Place, Problem, Problems, Value};
 use muster_core::random;
 use muster_core::shape::{Shape, Solid};
-use muster_core::skin::Skin;
 use muster_core::spec::{Parameter, Schema, below, read_field};
 use std::collections::BTreeSet;
 
@@ -143,11 +147,13 @@ fn note(list: Vec<Problem>, path: &str, problems: &mut Problems) {
 pub(crate) fn obstacles(
     (world, whole): (&WorldText, bool),
     groups: &mut GroupNames,
+    materials: &[Material],
+    files: &mut Files,
     problems: &mut Problems,
 ) -> Vec<Obstacle> {
-    let mut scene = Scene { all: Vec::new(), names: BTreeSet::new(), whole, groups, problems };
+    let mut scene = Scene { all: Vec::new(), names: BTreeSet::new(), whole, groups, materials, files, problems };
     if world.ground {
-        scene.all.extend(Solid::new(Shape::Plane).map(|solid| Obstacle::new("ground", solid, Pose::IDENTITY)));
+        scene.ground(&world.ground_skin);
     }
     // what others stand on comes first
     let (high, low): (Vec<_>, Vec<_>) = world.obstacles.0.iter().partition(|obstacle| obstacle.text.on_terrain);
@@ -167,10 +173,19 @@ struct Scene<'a> {
     /// Nothing is missing because of another problem.
     whole: bool,
     groups: &'a mut GroupNames,
+    materials: &'a [Material],
+    files: &'a mut Files,
     problems: &'a mut Problems,
 }
 
 impl Scene<'_> {
+    fn ground(&mut self, skin: &SkinText) {
+        match skin.read(self.files, self.materials).and_then(|skin| Ok((skin, solid(Shape::Plane)?))) {
+            Ok((skin, solid)) => self.all.push(Obstacle { skin, ..Obstacle::new("ground", solid, Pose::IDENTITY) }),
+            Err(wrong) => wrong.note(Place::default(), "world.ground_skin", self.problems),
+        }
+    }
+
     fn object(&mut self, object: &Instance<ObjectText>) {
         let path = format!("world.objects.{}", object.name);
         if object.text.obstacles.0.is_empty() && object.text.kind.is_none() {
@@ -186,10 +201,13 @@ impl Scene<'_> {
     /// Adds an obstacle of the world, or of an object at a pose.
     fn obstacle(&mut self, obstacle: &Instance<ObstacleText>, path: &str, of: Option<(&Instance<ObjectText>, Pose)>) {
         let (text, path) = (&obstacle.text, format!("{path}.{}", obstacle.name));
-        let solids = match solids(text) {
-            Ok(solids) => solids,
-            Err((found, expected)) => return self.problems.error(obstacle.outlined, &path, found, expected),
+        let read =
+            solids(text, self.files).and_then(|solids| Ok((solids, text.skin.read(self.files, self.materials)?)));
+        let (solids, skin) = match read {
+            Ok(read) => read,
+            Err(wrong) => return wrong.note(obstacle.outlined, &path, self.problems),
         };
+        let groups = if text.collides { self.groups.read(&text.groups, &[]) } else { Groups::NONE };
         let own = layout::placed(obstacle.place, at_pose(&text.at));
         let pose = of.map_or(own, |(_, pose)| pose.then(&own));
         let pose = self.lifted(pose, text.on_terrain, (obstacle.written, &path));
@@ -208,9 +226,10 @@ impl Scene<'_> {
                 pose: pose.then(&part),
                 surface: Surface { friction: text.friction, restitution: text.restitution },
                 belt_mps: DVec3::from(text.belt_mps),
-                groups: self.groups.read(&text.groups, &[]),
+                groups,
                 tags: of_object.iter().chain(&text.tags).cloned().collect(),
-                skin: Skin { colour: text.colour.map(|rgb| rgb.map(|share| share as f32)), ..Skin::default() },
+                skin: skin.clone(),
+                visible: text.visible,
             });
         }
     }
@@ -274,20 +293,24 @@ fn height_m(all: &[Obstacle], at_m: DVec3) -> Option<f64> {
 const SKY_M: f64 = 1e5;
 
 /// The solids of an obstacle and their places on it.
-fn solids(text: &ObstacleText) -> Result<Vec<(Solid, Pose)>, (String, String)> {
-    let shapes = text.shapes().into_iter().chain(text.plane.then_some(Ok(Shape::Plane)));
-    let shapes = shapes.chain(text.terrain.as_ref().map(terrain));
-    let walls = [text.walls.as_ref().map(along_lines), text.plan.as_ref().map(drawn)];
-    let boxes = |(half_m, pose)| (Shape::Box { half_m }, pose);
-    let walls = walls.into_iter().flatten().map(|walls| Ok(walls?.into_iter().map(boxes).collect()));
-    let alone = |shape: Result<Shape, String>| Ok(vec![(shape?, Pose::IDENTITY)]);
-    let mut written: Vec<Result<Vec<(Shape, Pose)>, String>> = shapes.map(alone).chain(walls).collect();
-    let words = "sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh, terrain, walls, plan, plane: true";
-    let made = match (written.pop(), written.len()) {
-        (Some(made), 0) => made.map_err(|wrong| told(&wrong, "a shape"))?,
-        (None, _) => return Err(("no shape".to_owned(), format!("one of {words}"))),
-        (_, more) => return Err((format!("{} shapes", more + 1), format!("exactly one of {words}"))),
-    };
-    let solid = |(shape, pose)| Ok((Solid::new(shape)?, pose));
-    made.into_iter().map(solid).collect::<Result<_, _>>().map_err(|wrong: String| told(&wrong, "a shape"))
+fn solids(text: &ObstacleText, files: &mut Files) -> Result<Vec<(Solid, Pose)>, Wrong> {
+    let mut alone = text.solids(files);
+    alone.extend(text.plane.then(|| solid(Shape::Plane)));
+    alone.extend(text.terrain.as_ref().map(|text| terrain(text, files)));
+    let written = |wrong: String| Wrong::told(&wrong, "a shape");
+    let walls = [
+        text.walls.as_ref().map(|walls| along_lines(walls).map_err(written)),
+        text.plan.as_ref().map(|plan| drawn(plan).map_err(written)),
+        text.map.as_ref().map(|map| occupancy::walls(map, files)),
+    ];
+    let block = |(half_m, pose)| Ok((solid(Shape::Box { half_m })?, pose));
+    let walls = walls.into_iter().flatten().map(|walls| walls?.into_iter().map(block).collect());
+    let alone = alone.into_iter().map(|solid| Ok(vec![(solid?, Pose::IDENTITY)]));
+    let mut made: Vec<Result<Vec<(Solid, Pose)>, Wrong>> = alone.chain(walls).collect();
+    let words = "sphere_radius_m, box_size_m, cylinder, capsule, cone, mesh, terrain, walls, plan, map, plane: true";
+    match (made.pop(), made.len()) {
+        (Some(made), 0) => made,
+        (None, _) => Err(Wrong::new("no shape", format!("one of {words}"))),
+        (_, more) => Err(Wrong::new(format!("{} shapes", more + 1), format!("exactly one of {words}"))),
+    }
 }

@@ -3,8 +3,10 @@
 
 use crate::layout::Layout;
 use crate::materials::MaterialText;
+use crate::occupancy::MapText;
 use crate::outline::{TerrainText, outlined};
 use crate::scene::Repeated;
+use crate::skins::SkinText;
 use crate::walls::{PlanText, WallsText};
 use muster_core::node::{Node, Problems};
 use muster_core::spec::{Parameter, Schema};
@@ -85,6 +87,8 @@ outlined! {
         walls: Option<WallsText>;
         /// Walls drawn as text.
         plan: Option<PlanText>;
+        /// Walls where an occupancy map is occupied.
+        map: Option<MapText>;
         /// How many; `{i}` counts them from 0 in every value, and their names are this name with the number.
         count: Option<usize>, in 0..=1000000;
         /// Where those of a count stand.
@@ -95,8 +99,6 @@ outlined! {
         on_terrain: bool = false;
         /// What it is, in words that sensors look for: `tree`, `victim`.
         tags: Vec<String> = Vec::new();
-        /// Red, green and blue, for those who draw it.
-        colour: Option<[f64; 3]>, in 0.0..=1.0;
         /// Coefficient of friction; that of a pair is the geometric mean.
         friction: f64 = 0.6, in 0.0..=10.0;
         /// Coefficient of restitution; that of a pair is the greater.
@@ -211,6 +213,8 @@ spec! {
         water: Option<WaterText>;
         /// A solid ground at z = 0.
         ground: bool = true;
+        /// What the ground looks like and is made of.
+        ground_skin: SkinText = SkinText::NONE;
         /// What stands in the world, by name.
         obstacles: Repeated<ObstacleText> = Repeated::default();
         /// Furniture, trees, houses and whatever else is made of several obstacles, by name.
@@ -531,6 +535,9 @@ impl ShapeText {
         capsule: None,
         cone: None,
         mesh: None,
+        skin: SkinText::NONE,
+        visible: true,
+        collides: true,
         none: true,
         friction: 0.6,
         restitution: 0.2,

@@ -81,14 +81,18 @@ fn edges_m(count: usize, widths_m: &[f64]) -> Result<Vec<f64>, String> {
 }
 
 /// Which cells of a grid are solid, row by row.
-struct Occupied {
-    columns: usize,
-    filled: Vec<bool>,
+#[derive(Clone)]
+pub(crate) struct Occupied {
+    pub(crate) columns: usize,
+    pub(crate) filled: Vec<bool>,
 }
+
+/// Ranges of columns and rows.
+pub(crate) type Cells = [std::ops::Range<usize>; 2];
 
 impl Occupied {
     /// Few rectangles of columns and rows that cover exactly what is solid: each as long as it can be, then as high.
-    fn rectangles(mut self) -> Vec<[std::ops::Range<usize>; 2]> {
+    fn rectangles(mut self) -> Vec<Cells> {
         let (mut found, mut first) = (Vec::new(), 0);
         while let Some(ahead) = self.filled[first..].iter().position(|&filled| filled) {
             first += ahead;
@@ -97,6 +101,47 @@ impl Occupied {
             let above = self.filled[first..].chunks(self.columns);
             let height =
                 above.take_while(|row| row.len() >= length && row[..length].iter().all(|&filled| filled)).count();
+            for row in 0..height {
+                self.filled[first + row * self.columns..][..length].fill(false);
+            }
+            found.push([left..left + length, bottom..bottom + height]);
+        }
+        found
+    }
+
+    /// The same with fewer rectangles where that is possible: the fewest of three ways, which make each rectangle as long,
+    /// as high, or as large as it can be.
+    pub(crate) fn few_rectangles(self) -> Vec<Cells> {
+        let swapped =
+            |cells: Vec<Cells>| cells.into_iter().map(|[rows, columns]| [columns, rows]).collect::<Vec<Cells>>();
+        let ways = [self.clone().rectangles(), swapped(self.transposed().rectangles()), self.large_rectangles()];
+        ways.into_iter().min_by_key(Vec::len).unwrap_or_default()
+    }
+
+    fn transposed(&self) -> Self {
+        let rows = self.filled.len() / self.columns.max(1);
+        let filled =
+            (0..self.columns).flat_map(|x| (0..rows).map(move |y| self.filled[y * self.columns + x])).collect();
+        Self { columns: rows, filled }
+    }
+
+    /// From each lower left corner that is left over, the rectangle of the largest area.
+    fn large_rectangles(mut self) -> Vec<Cells> {
+        let (mut found, mut first) = (Vec::new(), 0);
+        while let Some(ahead) = self.filled[first..].iter().position(|&filled| filled) {
+            first += ahead;
+            let (left, bottom) = (first % self.columns, first / self.columns);
+            let (mut narrowest, mut best) = (self.columns - left, (0, 0));
+            for (above, row) in self.filled[bottom * self.columns..].chunks_exact(self.columns).enumerate() {
+                narrowest = row[left..left + narrowest].iter().take_while(|&&filled| filled).count();
+                if narrowest == 0 {
+                    break;
+                }
+                if narrowest * (above + 1) > best.0 * best.1 {
+                    best = (narrowest, above + 1);
+                }
+            }
+            let (length, height) = best;
             for row in 0..height {
                 self.filled[first + row * self.columns..][..length].fill(false);
             }
@@ -138,6 +183,28 @@ mod tests {
         let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
         assert!(found.iter().flatten().zip(expected.iter().flatten()).all(near), "{found:?} {expected:?}");
         assert_eq!(found.len(), expected.len());
+    }
+
+    #[test]
+    fn few_rectangles_cover_what_is_solid_once_and_are_few() {
+        let grid = |rows: &[&str]| Occupied {
+            columns: rows[0].len(),
+            filled: rows.iter().flat_map(|row| row.bytes().map(|cell| cell == b'#')).collect(),
+        };
+        let check = |rows: &[&str], most: usize| {
+            let occupied = grid(rows);
+            let found = occupied.clone().few_rectangles();
+            assert!(found.len() <= most, "{found:?}");
+            let mut times = vec![0; occupied.filled.len()];
+            for [columns, rows] in found {
+                rows.for_each(|row| columns.clone().for_each(|column| times[row * occupied.columns + column] += 1));
+            }
+            assert!(times.iter().zip(&occupied.filled).all(|(times, filled)| *times == u8::from(*filled)), "{times:?}");
+        };
+        check(&["#.#.#", "#.#.#", "#.#.#", "#####"], 4);
+        check(&["#####", ".#...", "#####"], 3);
+        check(&["##..", "###.", "###.", "##.."], 3);
+        check(&["....", "...."], 0);
     }
 
     #[test]

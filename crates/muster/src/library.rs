@@ -1,10 +1,19 @@
-//! The library of robots, objects, sensors, materials and worlds, embedded in the binary so that it needs no installation. Adding a file to
-//! `library/` is adding a row here.
+//! The library of robots, objects, sensors, materials, worlds and textures, embedded in the binary so that it needs no
+//! installation. Adding a file to `library/` is adding a row here.
+
+use muster_scenario::files::Library;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
         /// Name and text of every library file.
         pub const FILES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../../library/", $name)))),*];
+    };
+}
+
+macro_rules! images {
+    ($($name:literal),* $(,)?) => {
+        /// Name and bytes of every library file that is not text.
+        pub const IMAGES: &[(&str, &[u8])] = &[$(($name, include_bytes!(concat!("../../../library/", $name)))),*];
     };
 }
 
@@ -78,6 +87,34 @@ files![
     "worlds/rescue.yaml",
 ];
 
+images![
+    "textures/asphalt.png",
+    "textures/bricks.png",
+    "textures/concrete.png",
+    "textures/grass.png",
+    "textures/tiles.png",
+    "textures/wood.png",
+];
+
+/// All of it, for those who look for files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Embedded;
+
+impl Library for Embedded {
+    fn text(&self, name: &str) -> Option<&'static str> {
+        FILES.text(name)
+    }
+
+    fn bytes(&self, name: &str) -> Option<&'static [u8]> {
+        let image = IMAGES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes);
+        image.or_else(|| self.text(name).map(str::as_bytes))
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        FILES.iter().map(|(name, _)| *name).chain(IMAGES.iter().map(|(name, _)| *name)).collect()
+    }
+}
+
 /// The names in one folder of the library, without folder and ending.
 pub fn names(folder: &str) -> impl Iterator<Item = &'static str> {
     FILES.iter().filter_map(move |(name, _)| {
@@ -92,14 +129,13 @@ mod tests {
     #[test]
     fn every_file_of_the_library_folder_is_embedded() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library");
-        for folder in ["demos", "mounts", "objects", "robots", "sensors", "worlds"] {
+        for folder in ["demos", "mounts", "objects", "robots", "sensors", "textures", "worlds"] {
             let mut on_disk: Vec<String> = std::fs::read_dir(format!("{root}/{folder}"))
                 .expect("the library folder")
                 .map(|entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))
                 .collect();
             on_disk.sort();
-            let embedded: Vec<&str> =
-                FILES.iter().map(|(name, _)| *name).filter(|name| name.starts_with(folder)).collect();
+            let embedded: Vec<&str> = Embedded.names().into_iter().filter(|name| name.starts_with(folder)).collect();
             assert_eq!(on_disk, embedded);
         }
     }

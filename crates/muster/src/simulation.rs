@@ -142,7 +142,7 @@ impl Simulation {
         setup: &Setup,
         load: impl Fn(&mut Files, &[Override]) -> Result<Scenario, Vec<Problem>>,
     ) -> Result<Self, LoadError> {
-        let mut files = Files::new(setup.search.clone(), library::FILES);
+        let mut files = Files::new(setup.search.clone(), library::Embedded);
         let scenario = match setup.seeds.as_slice() {
             [] => load(&mut files, &setup.over),
             seeds => joined(seeds, &setup.over, |over| load(&mut files, over)),
@@ -263,7 +263,7 @@ impl Simulation {
         let mut blueprint = found.cohort.blueprint.clone();
         let slot = blueprint.sensors.iter_mut().find(|slot| slot.name == sensor);
         let slot = slot.ok_or_else(|| LoadError::plain(&format!("a sensor of {robot}"), format!("{sensor:?}")))?;
-        let mut files = Files::new(Vec::new(), library::FILES);
+        let mut files = Files::new(Vec::new(), library::Embedded);
         let modifiers = build::modifiers(&mut files, sensor, yaml, slot.sensor.fields(), REGISTRY)
             .map_err(|problems| LoadError::new(&files, problems))?;
         slot.set_modifiers(modifiers);

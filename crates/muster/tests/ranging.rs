@@ -98,7 +98,6 @@ fn keys_beside_a_preset_win_and_wrong_ones_are_told() {
     assert!(problem("{kind: range, preset: urg4lx}").contains("did you mean \"urg04lx\"?"));
     assert!(problem("{kind: imu, preset: urg04lx}").contains("a preset of kind"));
     assert!(problem("{kind: range, preset: 5}").contains("the name of a preset"));
-    assert!(problem("{kind: range, preset: vlp16, method: depth}").contains("no depth method"));
     assert!(problem("{kind: range, sweep_s: 0.1, method: depth}").contains("method: ray"));
 }
 

@@ -224,7 +224,7 @@ fn a_robot_in_no_realm_is_refused() {
 }
 
 fn scenario(text: &str, registry: Registry) -> Scenario {
-    let mut files = Files::new(Vec::new(), muster::library::FILES);
+    let mut files = Files::new(Vec::new(), muster::library::Embedded);
     let scenario = build::load_text(&mut files, "scenario.yaml", text, &[], registry);
     scenario.unwrap_or_else(|problems| panic!("{problems:?}"))
 }

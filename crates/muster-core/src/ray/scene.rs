@@ -160,7 +160,7 @@ fn outward(low: DVec3, high: DVec3) -> Bounds {
     }
 }
 
-/// Solids that rays can meet: where they are, and what they are by number, with the robot they are a part of.
+/// Solids that rays can meet: where they are, and what they are by number, unless they are not seen.
 pub(crate) struct Scene<'a, F> {
     pub(crate) boxes: &'a Boxes,
     pub(crate) solid: F,
@@ -171,7 +171,7 @@ pub(crate) struct Scene<'a, F> {
 /// The outline of a solid, and the robot it is a part of.
 pub(crate) type Owned<'a> = (&'a Outline, Option<usize>);
 
-impl<'a, F: Fn(u32) -> Owned<'a>> Scene<'a, F> {
+impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
     /// Casts the rays of a fan.
     #[inline(always)]
     pub(crate) fn cast<W: Wide<Real = f32>>(
@@ -223,7 +223,7 @@ impl<'a, F: Fn(u32) -> Owned<'a>> Scene<'a, F> {
         number: u32,
         (met, stack): (&mut Met, &mut Stack),
     ) -> bool {
-        let (outline, robot) = (self.solid)(number);
+        let Some((outline, robot)) = (self.solid)(number) else { return false };
         if robot.is_some() && robot == aim.without {
             return false;
         }
@@ -300,7 +300,7 @@ impl<'a, F: Fn(u32) -> Owned<'a>> Scene<'a, F> {
         number: u32,
         (first, stack): (&mut First, &mut Stack),
     ) {
-        let (outline, robot) = (self.solid)(number);
+        let Some((outline, robot)) = (self.solid)(number) else { return };
         if robot.is_some() && robot == aim.without {
             return;
         }

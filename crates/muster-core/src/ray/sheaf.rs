@@ -74,7 +74,7 @@ impl<W: Wide<Real = f32>> Work<W> for Shade<'_> {
     }
 }
 
-impl<'a, F: Fn(u32) -> Owned<'a>> Scene<'a, F> {
+impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
     /// Marks rays that meet something.
     #[inline(always)]
     fn shade<W: Wide<Real = f32>>(&self, token: W::Token, sheaf: &mut Sheaf, stack: &mut Stack) {
@@ -115,7 +115,7 @@ impl<'a, F: Fn(u32) -> Owned<'a>> Scene<'a, F> {
         number: u32,
         stack: &mut Stack,
     ) -> bool {
-        let (outline, _) = (self.solid)(number);
+        let Some((outline, _)) = (self.solid)(number) else { return false };
         let stand = self.boxes.stand(number);
         let direction = single(stand.direction_in_solid(sheaf.direction));
         let base_m = stand.in_solid(sheaf.base_m);

@@ -70,6 +70,12 @@ impl World {
         Some(Trial { frozen: self.freeze_realms(), cohort, realm, seen, simd: self.options.simd })
     }
 
+    /// Freezes the world as it is done for sensors that see the parts of robots: for measuring what that costs.
+    pub fn freeze_now(&mut self) -> impl Drop + use<> {
+        self.sees_bodies = true;
+        self.freeze_realms()
+    }
+
     /// Every robot of every realm as it is now.
     pub fn snapshot(&mut self) -> Arc<Snapshot> {
         let empty = || Arc::new(Snapshot::new(Arc::clone(&self.environment)));

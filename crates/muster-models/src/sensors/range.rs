@@ -27,8 +27,6 @@ use muster_core::math;
 use muster_core::node::{Node, Problems};
 use muster_core::ray::{Hit, Pattern, Reach, Thing};
 use muster_core::render::depth::{self, DepthOptions, DepthPlan, Passes};
-use muster_core::shape::{Shape, Solid};
-use muster_core::skin::Skin;
 use muster_core::snapshot::Snapshot;
 use muster_core::spec::{Spec, below};
 use muster_core::{choice, spec};
@@ -340,7 +338,7 @@ impl Range {
         } else if spec.method == Method::Depth {
             Caster::Depth(DepthPlan::new(&all, columns, spec.depth.options())?, all)
         } else {
-            Caster::Rays(Pattern::new(all, columns))
+            Caster::Rays(Pattern::within(all, columns, spec.range_max_m))
         };
         Ok(Self { spec, errors, caster, columns, weights, things })
     }
@@ -430,7 +428,7 @@ impl Range {
         self.cast(at, |ray, direction, hit| {
             distance_m[ray] = hit.distance_m;
             facing[ray] = if hit.thing == Thing::Nothing { 1.0 } else { -hit.normal.as_dvec3().dot(direction) };
-            material[ray] = f64::from(material_of(at.world, hit));
+            material[ray] = f64::from(at.world.material(hit));
             glow[ray] = errors::glow(&materials[material[ray] as usize], math::clamp(facing[ray], 0.0, 1.0));
             [kind[ray], id[ray]] = name_of(at.world, hit);
         });
@@ -505,29 +503,6 @@ impl Range {
 fn no_errors() -> Errors {
     let none = <Errors as Spec>::read(&Node::default(), "", &[], &mut Problems::default());
     none.unwrap_or_else(|| unreachable!("every error has a default"))
-}
-
-/// The material of what a ray met; 0 for nothing.
-fn material_of(world: &Snapshot, hit: &Hit) -> u16 {
-    let own = |skin: &Skin, solid: &Solid| {
-        let painted = match solid.shape() {
-            Shape::Mesh(mesh) => mesh.paint.as_ref().and_then(|paint| paint.skin(hit.triangle as usize)),
-            _ => None,
-        };
-        painted.map(|skin| skin.material).filter(|&material| material > 0).unwrap_or(skin.material)
-    };
-    let material = match hit.thing {
-        Thing::Nothing => 0,
-        Thing::Obstacle(index) => {
-            let obstacle = &world.environment.obstacles[index as usize];
-            own(&obstacle.skin, &obstacle.solid)
-        }
-        Thing::Part { robot, part } => world.bodies_of(robot as usize).first().map_or(0, |body| {
-            let part = &body.cohort.blueprint.parts[usize::from(part)];
-            own(&part.skin, &part.solid)
-        }),
-    };
-    if usize::from(material) < world.environment.materials.len() { material } else { 0 }
 }
 
 /// Kind and id of what a ray met, as sensors of neighbours have them.

@@ -10,6 +10,8 @@ const FIXED_WING: &str = include_str!("../../../../benches/scenarios/fixed-wing-
 const QUADROTOR: &str = include_str!("../../../../benches/scenarios/quadrotor-10000.yaml");
 const QUADROTOR_DYNAMICS: &str = include_str!("../../../../benches/scenarios/quadrotor-dynamics.yaml");
 const DIFFERENTIAL: &str = include_str!("../../../../benches/scenarios/differential-10000.yaml");
+const SCANNERS: &str = include_str!("../../../../benches/scenarios/scanners-1000.yaml");
+const PROXIMITY: &str = include_str!("../../../../benches/scenarios/proximity-10000.yaml");
 const LOCKSTEP: &str = include_str!("../../../../benches/scenarios/lockstep-1.yaml");
 const POINT: &str = include_str!("../../../../benches/scenarios/point.yaml");
 
@@ -80,6 +82,14 @@ pub(super) fn differential(how: &How) -> Lines {
         lines.push(measured.line("differential-10000", "driver off").shown("contacts a robot", contacts));
     }
     Ok(lines)
+}
+
+pub(super) fn scanners(how: &How) -> Lines {
+    with_and_without("scanners-1000", SCANNERS, Plan { warm_up_s: 5.0, batch_s: 5.0, batches: 5 }, how)
+}
+
+pub(super) fn proximity(how: &How) -> Lines {
+    with_and_without("proximity-10000", PROXIMITY, Plan { warm_up_s: 20.0, batch_s: 10.0, batches: 5 }, how)
 }
 
 pub(super) fn lockstep(how: &How) -> Lines {

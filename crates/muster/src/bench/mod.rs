@@ -6,6 +6,7 @@
 mod cases;
 mod measure;
 mod pile;
+mod range;
 #[cfg(feature = "rapier")]
 mod rapier;
 mod special;
@@ -30,6 +31,8 @@ pub(crate) struct BenchArguments {
     /// Measure less, for a quick look
     #[arg(long)]
     quick: bool,
+    #[command(flatten)]
+    range: range::RangeArguments,
 }
 
 /// How to measure.
@@ -56,6 +59,9 @@ struct Case {
     measure: fn(&How) -> Result<Vec<Line>, String>,
 }
 
+/// The case that has arguments of its own.
+const RANGE: &str = "range";
+
 const CASES: &[Case] = &[
     Case { name: "atrv-15", timed: true, measure: cases::atrv },
     Case { name: "fixed-wing-100", timed: true, measure: cases::fixed_wing },
@@ -65,6 +71,10 @@ const CASES: &[Case] = &[
     Case { name: "vehicles-1000", timed: true, measure: special::vehicles },
     Case { name: "pile-1000", timed: true, measure: pile::pile },
     Case { name: "cameras-100", timed: true, measure: special::cameras },
+    Case { name: "scanners-1000", timed: true, measure: cases::scanners },
+    Case { name: "proximity-10000", timed: true, measure: cases::proximity },
+    Case { name: "hierarchy-10000", timed: true, measure: special::hierarchy },
+    Case { name: RANGE, timed: false, measure: |_| Ok(Vec::new()) },
     Case { name: "lockstep-1", timed: true, measure: cases::lockstep },
     Case { name: "growth", timed: true, measure: cases::growth },
     Case { name: "worlds-1000", timed: true, measure: special::worlds },
@@ -83,7 +93,11 @@ pub(crate) fn bench(arguments: &BenchArguments) -> u8 {
     let how = How { threads: arguments.threads, quick: arguments.quick };
     let wanted = |case: &&Case| arguments.name.as_deref().map_or(case.timed, |name| name == case.name);
     for case in CASES.iter().filter(wanted) {
-        match (case.measure)(&how) {
+        let lines = match case.name {
+            RANGE => range::range(&arguments.range, arguments.threads, arguments.quick),
+            _ => (case.measure)(&how),
+        };
+        match lines {
             Ok(lines) if arguments.json => lines.iter().for_each(|line| say!("{}", line.json())),
             Ok(lines) => say!("{}\n", table(case.name, &lines)),
             Err(error) => {

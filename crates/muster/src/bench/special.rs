@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const VEHICLES: &str = include_str!("../../../../benches/scenarios/vehicles-1000.yaml");
+const PROXIMITY: &str = include_str!("../../../../benches/scenarios/proximity-10000.yaml");
 const TEN: &str = include_str!("../../../../benches/scenarios/ten.yaml");
 const COLD_START: &str = include_str!("../../../../benches/scenarios/cold-start.yaml");
 const CAMERAS: &str = include_str!("../../../../benches/scenarios/cameras-100.yaml");
@@ -112,6 +113,24 @@ fn joined(count: usize, threads: usize, plan: Plan) -> Result<Joined, String> {
     rates.sort_by(f64::total_cmp);
     let meter = meter.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Joined { rate: median(&rates), each, meter })
+}
+
+/// What freezing a world of ten thousand driving robots costs: all poses, all parts, and the hierarchy of these built anew.
+pub(super) fn hierarchy(how: &How) -> Lines {
+    let mut sim = load(PROXIMITY, how.threads.unwrap_or(2), &[])?;
+    let rounds = if how.quick { 20 } else { 200 };
+    let mut all_us = Vec::new();
+    for _ in 0..rounds {
+        sim.run_for(0.1);
+        let begun = Instant::now();
+        let frozen = sim.world_mut().freeze_now();
+        all_us.push(begun.elapsed().as_secs_f64() * 1e6);
+        drop(frozen);
+    }
+    all_us.sort_by(f64::total_cmp);
+    let (p50, p99) = (median(&all_us), all_us[all_us.len() * 99 / 100]);
+    let line = Line::new("hierarchy-10000", "freeze and arrange").count("robots", sim.world().robots().count());
+    Ok(vec![line.both("p50_us", p50, micros(p50)).both("p99_us", p99, micros(p99))])
 }
 
 /// A thousand vehicles on one and on two threads, beside two processes with a thread each: what two threads gain should

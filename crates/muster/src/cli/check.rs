@@ -21,7 +21,7 @@ pub(crate) fn check(scenarios: &[PathBuf], over: &Overrides) -> u8 {
     let mut code = OK;
     for path in scenarios {
         let setup = over.setup();
-        let mut files = Files::new(setup.search, library::FILES);
+        let mut files = Files::new(setup.search, library::Embedded);
         let loaded = build::load(&mut files, &path.to_string_lossy(), &setup.over, REGISTRY);
         let problems: &[Problem] = match &loaded {
             Ok(scenario) => &scenario.warnings,

@@ -73,7 +73,7 @@ fn load(arguments: &MapArguments) -> Result<(Simulation, String), LoadError> {
     let (name, setup) = (&arguments.what, arguments.over.setup());
     let short = library::names("worlds").any(|world| world == name) && !std::path::Path::new(name).is_file();
     let file = if short { format!("worlds/{name}.yaml") } else { name.clone() };
-    let node = Files::new(setup.search.clone(), library::FILES).load(&file).unwrap_or_default();
+    let node = Files::new(setup.search.clone(), library::Embedded).load(&file).unwrap_or_default();
     let is_world = |node: &Node| !["muster", "world", "robots", "run"].iter().any(|key| node.get(key).is_some());
     if node != Node::default() && is_world(&node) {
         let about = node.get("about").and_then(Node::text).unwrap_or_default().to_owned();
@@ -251,7 +251,7 @@ impl<'a> Picture<'a> {
             let share = ((outline.top_m - self.floor_m).max(0.0) / highest_m).sqrt();
             let fill = obstacle
                 .skin
-                .colour
+                .mean_colour()
                 .map(|rgb| rgb.map(f64::from))
                 .unwrap_or_else(|| mixed([0.76, 0.79, 0.82], [0.36, 0.42, 0.5], share));
             let edge = hex(mixed(fill, [0.05, 0.07, 0.1], 0.4));
@@ -411,7 +411,7 @@ impl<'a> Picture<'a> {
             for tag in &obstacle.tags {
                 let (names, colour) = tags.entry(tag).or_insert((BTreeSet::new(), [0.6, 0.64, 0.7]));
                 names.insert(whole(obstacle));
-                *colour = obstacle.skin.colour.map(|rgb| rgb.map(f64::from)).unwrap_or(*colour);
+                *colour = obstacle.skin.mean_colour().map(|rgb| rgb.map(f64::from)).unwrap_or(*colour);
             }
         }
         if !self.solids.is_empty() || environment.water.is_some() {

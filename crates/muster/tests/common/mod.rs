@@ -595,7 +595,7 @@ pub const REGISTRY: Registry = Registry {
 
 /// A simulation of a text that may use the kinds of this file.
 pub fn simulation(text: &str, setup: &Setup) -> Simulation {
-    let mut files = Files::new(Vec::new(), muster::library::FILES);
+    let mut files = Files::new(Vec::new(), muster::library::Embedded);
     let scenario = build::load_text(&mut files, "test.yaml", text, &setup.over, REGISTRY);
     let scenario = scenario.unwrap_or_else(|problems| {
         let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();

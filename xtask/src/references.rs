@@ -1,13 +1,17 @@
-//! Reference values of other programs: the tables that tests compare with were made by scripts beside them, and this
-//! checks that the programs still say the same. The tests themselves need nothing but the committed tables, so without
-//! Python or a network the check is passed over, loudly.
+//! What other programs say: tables that tests compare with were made by scripts beside them, and this checks that the
+//! programs still say the same; the tests themselves need nothing but the committed tables. Other scripts read what muster
+//! makes, such as images, with the programs people use for that. Without Python or a network the check is passed over,
+//! loudly.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Folders with a `requirements.txt`, and the scripts there that take `--check`.
-const SCRIPTS: &[(&str, &str)] =
-    &[("crates/muster-core/tests/data", "geodesy.py"), ("crates/muster-core/tests/data", "kinematics.py")];
+const SCRIPTS: &[(&str, &str)] = &[
+    ("crates/muster-core/tests/data", "geodesy.py"),
+    ("crates/muster-core/tests/data", "kinematics.py"),
+    ("crates/muster/tests/vision", "vision.py"),
+];
 
 /// Runs every script with `--check` in an environment of its own.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
@@ -20,18 +24,29 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
                 continue;
             }
         };
-        let status = Command::new(python).arg(folder.join(script)).arg("--check").status();
+        let muster = muster(root)?;
+        let status = Command::new(python).arg(folder.join(script)).arg("--check").env("MUSTER", muster).status();
         if !status.map_err(|error| format!("cannot run {script}: {error}"))?.success() {
-            return Err(format!("{script}: the committed table is not what it was made from"));
+            return Err(format!("{script}: a committed table, or what muster makes, is not as it should be"));
         }
     }
     Ok(())
 }
 
+/// The program itself, built.
+fn muster(root: &Path) -> Result<PathBuf, String> {
+    run(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "muster"]).current_dir(root))?;
+    Ok(target(root).join("debug").join(format!("muster{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// The folder of build results.
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
 /// A Python with these requirements, below the folder of build results.
 fn environment(root: &Path, requirements: &Path) -> Result<PathBuf, String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let home = target.join("references");
+    let home = target(root).join("references");
     let python = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !python.exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&home))?;

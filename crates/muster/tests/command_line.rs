@@ -513,3 +513,50 @@ fn a_map_of_a_scenario_shows_robots_and_the_ways_they_came() {
     assert!(check(&["map", "atlantis.yaml", "-o", "-"], 3).contains("no file \"atlantis.yaml\""));
     check(&["map", &own, "-o", "/nowhere/map.svg"], 1);
 }
+
+#[test]
+fn look_writes_what_a_camera_or_a_scanner_sees_as_png() {
+    let scenario = file(
+        "look.yaml",
+        "{world: {include: worlds/indoor_room.yaml}, robots: [{name: r, kind: point, sensors: {\
+         camera: {kind: camera, columns: 32, rows: 24, output: [colour, depth, ids]}, \
+         scan: {kind: range, preset: urg04lx, at: {xyz_m: [0, 0, 0.4]}}, sonar: {kind: range, preset: hc_sr04}, imu: {kind: imu}}}]}",
+    );
+    let size = |path: &str| {
+        let bytes = std::fs::read(path).unwrap();
+        assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n", "{path}");
+        let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+        (number(16), number(20), bytes[24], bytes[25])
+    };
+    let image = scenario.replace("look.yaml", "image.png");
+    let text = check(&["look", &scenario, "--sensor", "r.camera", "--at", "1s", "--out", &image], 0);
+    assert!(text.contains("r.camera at 1.000000 s"), "{text}");
+    // columns, rows, bits, and 2 for colours, 0 for grey
+    assert_eq!(size(&image.replace(".png", "-colour.png")), (32, 24, 8, 2));
+    assert_eq!(size(&image.replace(".png", "-depth_m.png")), (32, 24, 16, 0));
+    assert_eq!(size(&image.replace(".png", "-id.png")), (32, 24, 8, 2));
+    check(&["look", &scenario, "--sensor", "r.scan", "--out", &image], 0);
+    assert_eq!(size(&image), (900, 900, 8, 2));
+    for (sensor, expected) in [
+        ("r.camra", "did you mean \"camera\"?"),
+        ("q.camera", "found no robot \"q\""),
+        ("camera", "expected robot.sensor"),
+        ("r.imu", "which is of kind imu, expected a camera"),
+        ("r.sonar", "a range sensor that tells each ray"),
+    ] {
+        let text = check(&["look", &scenario, "--sensor", sensor, "--out", &image], 2);
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn any_engine_of_pictures_gives_the_same_run() {
+    const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/cameras.yaml");
+    let hash = |render: &str| {
+        let path = file("render.json", "");
+        check(&["run", EXAMPLE, "--for", "1s", "-q", "--render", render, "--report", &path], 0);
+        report(&path)["state_hash"].clone()
+    };
+    assert_eq!(hash("null"), hash("cpu"));
+    assert!(check(&["run", EXAMPLE, "--render", "laser"], 2).contains("expected one of null, cpu"));
+}

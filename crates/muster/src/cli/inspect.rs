@@ -21,6 +21,9 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> u8 {
             return INVALID;
         }
     };
+    if let Some(path) = &arguments.path {
+        listen(&mut sim, path);
+    }
     sim.run_for(arguments.at.as_secs_f64());
     match &arguments.path {
         None => overview(&sim, arguments.json),
@@ -28,6 +31,15 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> u8 {
         Some(path) => return value(&sim, path, arguments.json),
     }
     OK
+}
+
+/// Has a robot that is asked about make the samples it makes only while somebody listens.
+fn listen(sim: &mut Simulation, path: &str) {
+    let name = path.split('.').next().unwrap_or_default();
+    let Some(robot) = sim.world().find(name) else { return };
+    let sensors = robot.cohort.blueprint.sensors.iter().filter(|slot| slot.on_demand());
+    let sensors: Vec<String> = sensors.map(|slot| slot.name.clone()).collect();
+    sensors.iter().for_each(|sensor| _ = sim.world_mut().listen(name, sensor));
 }
 
 fn table(header: &[&str]) -> Table {

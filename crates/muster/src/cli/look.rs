@@ -72,7 +72,8 @@ fn find(world: &World, path: &str) -> Result<Found, String> {
     };
     let slot = &sensors[at];
     if slot.sensor.image().is_none() && slot.sensor.rays().is_none() {
-        return Err(format!("found {path}, which is of kind {}, expected a camera or a range sensor", slot.kind));
+        let expected = "a camera, or a range sensor that tells each ray";
+        return Err(format!("found {path}, which is of kind {}, expected {expected}", slot.kind));
     }
     Ok(Found { robot: robot.to_owned(), number, sensor: at })
 }

@@ -1,4 +1,4 @@
-//! Ranges over a map: the scene seen from above, and the rays of a scan in its plane.
+//! Ranges over a map: the scene cut at the height of the sensor and seen from above, and the rays of a scan.
 
 use glam::{DVec2, DVec3};
 use muster_core::component::Pose;
@@ -10,8 +10,8 @@ use muster_core::snapshot::Snapshot;
 const SIDE: usize = 900;
 /// Of scans with more rays only the points that were met are drawn.
 const LINES_MAX: usize = 2000;
-/// The scene is seen from this far above the sensor, m: from below most ceilings.
-const ABOVE_M: f64 = 2.0;
+/// The scene is cut this far above the sensor, m.
+const ABOVE_M: f64 = 0.01;
 /// Metres seen around what rays reach, as a share.
 const MARGIN: f64 = 0.06;
 
@@ -70,7 +70,7 @@ impl Map {
                 let right = (column as f64 + 0.5) / px_per_m - half_m;
                 let up = half_m - (row as f64 + 0.5) / px_per_m;
                 let above_m = from_m + DVec3::new(right, up, ABOVE_M);
-                pixels.push(ground(world, above_m, from_m.z, reach));
+                pixels.push(plan(world, above_m, reach));
             }
         }
         Self { image: Image { columns: SIDE, pixels }, middle_m: from_m.truncate(), px_per_m }
@@ -113,15 +113,18 @@ impl Map {
     }
 }
 
-/// What one sees looking straight down: what is at the height of the sensor or above is dark.
-fn ground(world: &Snapshot, above_m: DVec3, sensor_m: f64, reach: Reach) -> [u8; 3] {
-    let hit = world.cast(above_m, DVec3::NEG_Z, reach);
-    let shade = 0.55 + 0.45 * f64::from(hit.normal.z.max(0.0));
-    let light = match hit.thing {
+/// What one sees looking straight down from a point: dark if it is inside of something.
+fn plan(world: &Snapshot, from_m: DVec3, reach: Reach) -> [u8; 3] {
+    let inside = world.cast(from_m, DVec3::Z, reach);
+    if inside.normal.z > 0.0 {
+        return if matches!(inside.thing, Thing::Part { .. }) { [60, 80, 140] } else { [105; 3] };
+    }
+    let below = world.cast(from_m, DVec3::NEG_Z, reach);
+    let shade = 0.55 + 0.45 * f64::from(below.normal.z.max(0.0));
+    let light = match below.thing {
         Thing::Nothing => return [255; 3],
-        Thing::Part { .. } => return [70, 90, 150].map(|channel| (f64::from(channel) * shade) as u8),
-        Thing::Obstacle(_) if above_m.z - hit.distance_m >= sensor_m => 110.0,
-        Thing::Obstacle(_) => 232.0,
+        Thing::Part { .. } => [120.0, 150.0, 215.0],
+        Thing::Obstacle(_) => [236.0; 3],
     };
-    [(light * shade) as u8; 3]
+    [light[0] * shade, light[1] * shade, light[2] * shade].map(|channel| channel as u8)
 }

@@ -6,6 +6,8 @@ use muster_core::material::Material;
 use muster_core::model::Environment;
 use muster_core::node::{Entry, Value};
 use muster_core::obstacles::Obstacles;
+use muster_core::shape::{Shape, Solid};
+use muster_core::skin::Skin;
 use muster_core::snapshot::Seen;
 
 /// How exact first hits are promised to be, m.

@@ -22,6 +22,8 @@ pub struct Entry {
     /// Position of the owner in the snapshot of its realm, and which schedule it follows; derived.
     pub(crate) seen: u32,
     pub(crate) schedule: u32,
+    /// Whether it is measured at all: samples on demand are, while somebody listens or subscribes; derived.
+    pub(crate) wanted: bool,
     /// Since when the sample is visible.
     pub(crate) visible_at: SimTime,
     /// How many samples were made, lost ones included.

@@ -12,6 +12,7 @@ use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
 use crate::model::Environment;
 use crate::node::{Node, Problems};
+use crate::render::lens::Lens;
 use crate::service::Service;
 use crate::simd::Simd;
 use crate::snapshot::Snapshot;
@@ -478,6 +479,17 @@ pub trait Sensor: Send + Sync {
     fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
         _ = frames;
         Ok(None)
+    }
+
+    /// The lens of a camera: its samples are images, a record for each pixel, row by row from the top.
+    fn image(&self) -> Option<&Lens> {
+        None
+    }
+
+    /// Directions in the frame of a range sensor, one for each record of a sample, which begins with the range, and how far
+    /// they reach, m.
+    fn rays(&self) -> Option<(&[DVec3], f64)> {
+        None
     }
 
     /// Several ways to measure the same, each by its name, if the user left it to the machine: whoever runs the simulation

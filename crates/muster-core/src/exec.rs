@@ -52,6 +52,16 @@ pub trait Background<J: Job>: Send {
 
     /// Takes back the oldest job if it is done already.
     fn finish_if_done(&mut self) -> Option<Box<J>>;
+
+    /// Works on those of the oldest `count` jobs that nobody has begun, instead of waiting for them.
+    fn help(&mut self, count: usize) {
+        _ = count;
+    }
+
+    /// False if there is nobody beside the loop: a job that is started is done at once, in the caller's thread.
+    fn is_beside(&self) -> bool {
+        true
+    }
 }
 
 /// The background that works at once, in the caller's thread.
@@ -78,6 +88,10 @@ impl<J: Job> Background<J> for Inline<J> {
 
     fn finish_if_done(&mut self) -> Option<Box<J>> {
         self.done.pop_front()
+    }
+
+    fn is_beside(&self) -> bool {
+        false
     }
 }
 

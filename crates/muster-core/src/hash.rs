@@ -1,8 +1,9 @@
 //! The state hash: 128 bits over everything that must be equal when two runs are equal, robot by robot in the order of
 //! their identities. Covers columns (motion, drivers, sensors, modifiers, queues), contacts, visible samples on the board,
-//! properties added at run time, what events remember, and time. Not covered: results in flight, storage slots, wall
-//! clock, counters of drops.
+//! properties added at run time, what events remember, and time. Not covered: results in flight, samples made on demand
+//! (which exist only while somebody listens), storage slots, wall clock, counters of drops.
 
+use crate::board::NOWHERE;
 use crate::contact::Other;
 use crate::roster::Robot;
 use crate::state::State;
@@ -57,7 +58,11 @@ impl State {
             }
         }
         hasher.update(&self.contacts_hash(robot).to_le_bytes());
-        for slot in robot.posted() {
+        let sensors = robot.cohort.blueprint.sensors.iter();
+        for (&slot, _) in robot.slots.iter().zip(sensors).filter(|(_, sensor)| !sensor.on_demand()) {
+            if slot == NOWHERE {
+                continue;
+            }
             let entry = &self.board.entries[slot as usize];
             hasher.update(&entry.stamp.map_or(u64::MAX, |stamp| stamp.ns()).to_le_bytes());
             for value in entry.values.iter().chain(&entry.memory) {

@@ -6,10 +6,12 @@
 
 pub mod board;
 mod chunk;
+pub mod colour;
 pub mod command;
 pub mod component;
 pub mod contact;
 mod couple;
+pub mod daylight;
 pub mod event;
 pub mod exec;
 pub mod expression;

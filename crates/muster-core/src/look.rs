@@ -55,6 +55,13 @@ pub struct LookJob {
     pub(crate) simd: Simd,
 }
 
+impl LookJob {
+    /// What stands for it while it is under way.
+    pub(crate) fn placeholder(&self) -> Self {
+        Self { items: Vec::new(), values: Vec::new(), panics: Vec::new(), frozen: Arc::clone(&self.frozen), ..*self }
+    }
+}
+
 impl Job for LookJob {
     fn run(&mut self) {
         self.values.resize_with(self.items.len().max(self.values.len()), Vec::new);

@@ -3,6 +3,7 @@
 
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
 use crate::contact::{Bond, Mobility, Part};
+use crate::daylight::Daylight;
 use crate::event::Event;
 use crate::joints::{Frame, JointColumns, jointed, reach_m};
 use crate::lanes::{LANES, Quantity, body};
@@ -41,6 +42,8 @@ pub struct Environment {
     pub zones: Vec<Zone>,
     /// What surfaces are made of; the first is that of whatever names none.
     pub materials: Vec<Material>,
+    /// What cameras see by.
+    pub daylight: Daylight,
     /// Who makes pictures.
     pub renderer: Arc<dyn Renderer>,
 }
@@ -60,6 +63,7 @@ impl Environment {
             fires: Vec::new(),
             zones: Vec::new(),
             materials: vec![Material::plain()],
+            daylight: Daylight::NOON,
             renderer: Arc::new(Null),
         }
     }
@@ -143,6 +147,11 @@ impl SensorSlot {
         let delay = |slots: &[ModifierSlot]| slots.iter().fold(SimTime::ZERO, |sum, slot| sum + slot.modifier.delay());
         self.latency = self.latency - delay(&self.modifiers) + delay(&modifiers);
         self.modifiers = modifiers;
+    }
+
+    /// True if samples are made only while somebody wants them. They are then no part of the state's hash.
+    pub fn on_demand(&self) -> bool {
+        matches!(self.sensor.sense(), Sense::World(look) if look.on_demand())
     }
 
     /// What its samples hold after all modifiers.

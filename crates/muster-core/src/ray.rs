@@ -9,6 +9,7 @@
 mod fan;
 mod outline;
 pub(crate) mod scene;
+mod sheaf;
 mod tree;
 mod triangles;
 mod wide;
@@ -22,6 +23,7 @@ use crate::snapshot::Snapshot;
 use fan::{Directions, Fan, GROUPS, Met, RAYS};
 use glam::{DMat3, DVec3, Vec3};
 use scene::{Aim, First, Ray, Stand};
+use sheaf::{POINTS, Shade, Sheaf};
 use tree::Stack;
 use triangles::Triangles;
 use wide::{Fastest, Plain, WIDTH, Wide, Wide3, Work, dot, load3, splat3};
@@ -174,6 +176,18 @@ impl Pattern {
             on_registers(simd, work);
         }
     }
+}
+
+/// Which of up to 64 points are in the shadow of something, looking from them in a direction of unit length as far as
+/// `max_m`: a bit for each, the first the lowest. Neighbours should lie close to each other.
+pub fn shaded(world: &Snapshot, from_m: &[DVec3], direction: DVec3, max_m: f64, simd: Simd) -> u64 {
+    let mut all = 0;
+    for (at, some) in from_m.chunks(POINTS).take(64 / POINTS).enumerate() {
+        let mut bits = 0;
+        on_registers(simd, Shade { world, sheaf: Sheaf::new(some, direction, max_m), bits: &mut bits });
+        all |= (bits & u64::MAX >> (64 - some.len())) << (at * POINTS);
+    }
+    all
 }
 
 /// Bundles of so few rays are cast ray by ray.

@@ -2,11 +2,13 @@
 //! what a picture is, not how one is made.
 
 pub mod depth;
+pub mod lens;
 
 use crate::component::Pose;
-use crate::ray::Thing;
+use crate::ray::{Hit, Thing};
 use crate::shape::Shape;
 use crate::snapshot::Snapshot;
+use lens::Lens;
 
 /// From where, and through what pinhole, a picture is taken: x forward, y left, z up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,8 +41,30 @@ pub struct Picture {
     /// Which of its triangles: for meshes and terrain by their number, for others by that of a triangle they were drawn
     /// with. There with the things.
     pub triangles: Vec<u32>,
-    /// Red, green and blue.
-    pub colour: Vec<[u8; 3]>,
+}
+
+/// From where, and through what lens, an image is taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Shot<'a> {
+    /// `world_from_camera`: x forward, y left, z up.
+    pub pose: Pose,
+    /// The lens.
+    pub lens: &'a Lens,
+    /// What is nearer along a ray is passed through, m.
+    pub near_m: f64,
+    /// What is further along a ray is not seen, m.
+    pub far_m: f64,
+    /// The robot that takes it, which is not in it.
+    pub without: Option<usize>,
+}
+
+/// What a lens saw, ray by ray, row by row from the top.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Film {
+    /// Red, green and blue as linear light: 1 is white in the sun of a clear day.
+    pub light: Vec<[f32; 3]>,
+    /// What the rays met.
+    pub hits: Vec<Hit>,
 }
 
 /// What is asked of a picture.
@@ -48,8 +72,6 @@ pub struct Picture {
 pub struct Wanted {
     /// What is seen where, beside its depth.
     pub things: bool,
-    /// Colours; without them only geometry is drawn.
-    pub colour: bool,
 }
 
 /// Makes pictures.
@@ -72,6 +94,11 @@ pub trait Renderer: Send + Sync {
 
     /// Takes a picture and shows it. It belongs to the engine, which keeps room for the next one.
     fn take(&self, world: &Snapshot, view: &View, wanted: Wanted, show: &mut dyn FnMut(&Picture));
+
+    /// Takes an image in colour and shows it; an engine without colours shows none. It belongs to the engine, too.
+    fn expose(&self, world: &Snapshot, shot: &Shot<'_>, show: &mut dyn FnMut(&Film)) {
+        _ = (world, shot, show);
+    }
 }
 
 /// The engine that makes no pictures: for runs whose images nobody wants.

@@ -190,6 +190,11 @@ impl Solid {
         &self.shape
     }
 
+    /// Centre and half edges of the box that holds it, in its own frame; endless for a plane.
+    pub fn hull_m(&self) -> (DVec3, DVec3) {
+        self.hull
+    }
+
     /// Radius of the ball around the pose that holds the whole shape; infinite for a plane.
     pub fn radius_m(&self) -> f64 {
         self.radius_m

@@ -165,6 +165,8 @@ impl State {
     fn board_slot(&mut self, cohort: &Cohort, robot: u32, sensor: usize, key: u64, robots: usize) -> u32 {
         match cohort.blueprint.sensors[sensor].sensor.sense() {
             Sense::Own(_) => NOWHERE,
+            // room for what may never be wanted is made when it is
+            Sense::World(look) if look.on_demand() => self.post(cohort, robot, sensor, key, 0),
             Sense::World(look) => self.post(cohort, robot, sensor, key, look.capacity(robots)),
         }
     }
@@ -183,6 +185,7 @@ impl State {
             stream: random::combine(key, random::id_of(&slot.name)),
             seen: 0,
             schedule: u32::MAX,
+            wanted: false,
             visible_at: SimTime::NEVER,
             samples: 0,
             panic: None,

@@ -17,7 +17,7 @@ use crate::command::Command;
 use crate::component::{Pose, Sample};
 use crate::couple::{Coupling, Solids};
 use crate::event::{Active, Firing};
-use crate::exec::{Background, Clock, Executor};
+use crate::exec::{Background, Clock, Executor, Job};
 use crate::joints::FrameMotion;
 use crate::lanes::LANES;
 use crate::look::{self, Glance, LookItem, LookJob};
@@ -128,6 +128,10 @@ struct LookSchedule {
     slice: usize,
     /// The sample of which a slice is due now, and which slice.
     due: Option<(u64, usize)>,
+    /// Whether the sensor needs the parts of robots where they are.
+    sees_bodies: bool,
+    /// False while nobody listens to any of them.
+    wanted: bool,
 }
 
 impl LookSchedule {
@@ -149,6 +153,7 @@ impl LookSchedule {
                 self.ticker.advance(self.rate);
             }
         }
+        self.due = self.due.filter(|_| self.wanted);
         self.due.is_some()
     }
 
@@ -193,6 +198,9 @@ pub struct World {
     /// Boxes whose jobs moved into the state.
     #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
     husks: Vec<Box<LookJob>>,
+    /// What is about to be sent off.
+    #[expect(clippy::vec_box, reason = "the background takes and gives boxes")]
+    packed: Vec<Box<LookJob>>,
     flying: usize,
     /// Robots and sensors somebody outside listens to, by realm, identity and name.
     ears: BTreeSet<(u32, u64, String)>,
@@ -213,6 +221,9 @@ pub struct World {
     live_ns: f64,
     generation: u64,
 }
+
+/// In how many pieces the work of sensors that cast rays is handed out beside the loop.
+const PIECES: usize = 16;
 
 /// Below this measured cost of a window's life, waking other threads costs more than it saves.
 const PARALLEL_FROM_NS: f64 = 15_000.0;
@@ -235,6 +246,7 @@ impl World {
             snapshots: Vec::new(),
             spare_jobs: Vec::new(),
             husks: Vec::new(),
+            packed: Vec::new(),
             flying: 0,
             ears: BTreeSet::new(),
             listeners: Vec::new(),
@@ -326,7 +338,7 @@ impl World {
         let (now, window) = (self.state.time, self.model.window.ns().max(1));
         let lattice = SimTime::from_ns((now.ns() / window + 1) * window);
         let command = self.state.commands.first().map(|command| command.time);
-        let looks = self.looks.iter().map(LookSchedule::next);
+        let looks = self.looks.iter().filter(|look| look.wanted).map(LookSchedule::next);
         let posts = self.publics.iter().map(|public| self.post_time(public));
         let visible = self.state.under_way.iter().map(|job| job.visible_at);
         let times = command.into_iter().chain([self.next_event()]).chain(looks).chain(posts).chain(visible);
@@ -379,7 +391,8 @@ impl World {
         }
         for at in 0..self.looks.len() {
             if let Some(index) = self.looks[at].due_later() {
-                self.take_off(at, index, frozen, machine.background);
+                self.take_off(at, index, frozen);
+                self.depart(machine);
             }
         }
     }
@@ -390,7 +403,7 @@ impl World {
         let mut entries = std::mem::take(&mut self.state.board.entries);
         let state = &self.state;
         executor.for_each_mut(&mut entries, &|_, entry| {
-            let Some(schedule) = looks.get(entry.schedule as usize) else { return };
+            let Some(schedule) = looks.get(entry.schedule as usize).filter(|_| entry.wanted) else { return };
             let Some((index, slice)) = schedule.due_now() else { return };
             let Some(robot) = state.roster.get(entry.owner.0).filter(|robot| !state.isolated(robot)) else { return };
             entry.panic = attempt(|| {
@@ -427,7 +440,8 @@ impl World {
         }
     }
 
-    fn take_off(&mut self, at: usize, index: u64, frozen: &Arc<Frozen>, background: &mut dyn Background<LookJob>) {
+    /// Packs what the sensors of a schedule need: in several pieces if they cast rays, so that several threads can help.
+    fn take_off(&mut self, at: usize, index: u64, frozen: &Arc<Frozen>) {
         let schedule = &self.looks[at];
         let (stamp, visible_at, simd) = (self.state.time, self.state.time + schedule.latency, self.options.simd);
         let fresh = |items: Vec<LookItem>, values| LookJob {
@@ -446,21 +460,46 @@ impl World {
             (Some(a), Some(b)) => a.sensor == b.sensor && Arc::ptr_eq(&a.cohort, &b.cohort),
             _ => false,
         };
-        let spare = self.spare_jobs.iter().position(|job| held(job)).map(|at| self.spare_jobs.swap_remove(at));
-        let mut job = spare.or_else(|| self.husks.pop()).unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
-        let (mut items, mut values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
-        items.clear();
-        let well =
-            |item: &&LookItem| !self.state.roster.get(item.robot).is_some_and(|robot| self.state.isolated(robot));
-        items.extend(schedule.items.iter().filter(well).cloned());
-        if schedule.slices > 1 {
-            self.state.copy_begun(&items, &mut values);
+        let pieces = if schedule.sees_bodies { PIECES } else { 1 };
+        let size = schedule.items.len().div_ceil(pieces).max(1);
+        let wanted = |item: &&LookItem| {
+            self.state.roster.get(item.robot).is_some_and(|robot| {
+                let entry = self.state.board.entries.get(robot.slots[item.sensor as usize] as usize);
+                entry.is_some_and(|entry| entry.wanted) && !self.state.isolated(robot)
+            })
+        };
+        let mut left = schedule.items.iter().filter(wanted).cloned().peekable();
+        while left.peek().is_some() {
+            let spare = self.spare_jobs.iter().position(|job| held(job)).map(|at| self.spare_jobs.swap_remove(at));
+            let mut job = spare.or_else(|| self.husks.pop()).unwrap_or_else(|| Box::new(fresh(Vec::new(), Vec::new())));
+            let (mut items, mut values) = (std::mem::take(&mut job.items), std::mem::take(&mut job.values));
+            items.clear();
+            items.extend(left.by_ref().take(size));
+            if schedule.slices > 1 {
+                self.state.copy_begun(&items, &mut values);
+            }
+            *job = fresh(items, values);
+            self.packed.push(job);
         }
-        *job = fresh(items, values);
-        // what is under way is known by its time; the result itself stays with the background until it is due
-        self.state.under_way.push(fresh(Vec::new(), Vec::new()));
-        background.start(job);
-        self.flying += 1;
+    }
+
+    /// Sends off what was packed: beside the loop, or, if nobody is there, at once on all threads.
+    fn depart<E: Executor>(&mut self, machine: &mut Machine<'_, E>) {
+        if !machine.background.is_beside() {
+            machine.executor.for_each_mut(&mut self.packed, &|_, job| job.run());
+            for mut job in self.packed.drain(..) {
+                let stand_in = job.placeholder();
+                self.state.under_way.push(std::mem::replace(&mut *job, stand_in));
+                self.husks.push(job);
+            }
+            return;
+        }
+        for job in self.packed.drain(..) {
+            // what is under way is known by its time; the result itself stays with the background until it is due
+            self.state.under_way.push(job.placeholder());
+            machine.background.start(job);
+            self.flying += 1;
+        }
     }
 
     /// Posts results whose time has come, waiting for them if need be, and local samples that others read.
@@ -488,7 +527,9 @@ impl World {
     /// be. It works through them in this order, so nobody waits for a result that is not wanted yet.
     fn land(&mut self, count: usize, background: &mut dyn Background<LookJob>) {
         let (first, count) = (self.state.under_way.len() - self.flying, count.min(self.state.under_way.len()));
-        for place in self.state.under_way.get_mut(first..count).unwrap_or_default() {
+        let places = self.state.under_way.get_mut(first..count).unwrap_or_default();
+        background.help(places.len());
+        for place in places {
             if let Some(mut job) = background.finish() {
                 std::mem::swap(place, &mut job);
                 self.husks.push(job);
@@ -609,7 +650,15 @@ impl World {
     pub fn listen(&mut self, robot: &str, sensor: &str) -> bool {
         let Some((number, found)) = self.state.roster.find(robot) else { return false };
         let ear = (found.realm, found.key, sensor.to_owned());
-        self.ears.contains(&ear) || (self.hear(number, sensor) && self.ears.insert(ear))
+        let new = !self.ears.contains(&ear);
+        if new && !self.hear(number, sensor) {
+            return false;
+        }
+        if new {
+            self.ears.insert(ear);
+            self.note_demand();
+        }
+        true
     }
 
     /// What became visible to listeners during the last window.

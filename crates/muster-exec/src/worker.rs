@@ -1,7 +1,7 @@
 //! The background worker: one named thread that runs jobs beside the loop, first in, first out. Boxes travel to it and
-//! back through two queues whose room is reserved at construction, so steady state allocates nothing. It sleeps while
+//! back through a queue whose room is reserved at construction, so steady state allocates nothing. It sleeps while
 //! nothing is due and survives jobs that panic. It never reorders, drops or runs a job twice, so when its results are
-//! used is up to the loop alone.
+//! used is up to the loop alone. A loop that would have to wait for results can help instead.
 
 use crate::{Payload, discard, thread_name};
 use muster_core::exec::{Background, Job};
@@ -29,14 +29,51 @@ struct Shared<J> {
 }
 
 struct State<J> {
-    due: VecDeque<Box<J>>,
-    done: VecDeque<Box<J>>,
-    /// A job is neither due nor done.
-    running: bool,
+    /// Jobs in the order they were started.
+    jobs: VecDeque<Stage<J>>,
+    /// How many are not done.
+    open: usize,
+    /// How many were taken back so far: by so much the places of those left have moved.
+    taken: u64,
     stop: bool,
     ended: bool,
     panics: u64,
     last_panic: Option<String>,
+}
+
+/// How far a job is.
+enum Stage<J> {
+    Due(Box<J>),
+    /// Somebody has it.
+    Running,
+    Done(Box<J>),
+}
+
+impl<J> State<J> {
+    /// Takes the oldest job that nobody has begun, if it is among the first, and its number among all there ever were.
+    fn begin(&mut self, among: usize) -> Option<(u64, Box<J>)> {
+        let at = self.jobs.iter().take(among).position(|stage| matches!(stage, Stage::Due(_)))?;
+        match std::mem::replace(&mut self.jobs[at], Stage::Running) {
+            Stage::Due(job) => Some((self.taken + at as u64, job)),
+            other => {
+                self.jobs[at] = other;
+                None
+            }
+        }
+    }
+
+    fn take_done(&mut self) -> Option<Box<J>> {
+        match self.jobs.pop_front()? {
+            Stage::Done(job) => {
+                self.taken += 1;
+                Some(job)
+            }
+            stage => {
+                self.jobs.push_front(stage);
+                None
+            }
+        }
+    }
 }
 
 impl<J: Job> Worker<J> {
@@ -48,9 +85,9 @@ impl<J: Job> Worker<J> {
     pub fn new(name: &str, capacity: usize) -> io::Result<Self> {
         let capacity = capacity.max(1);
         let state = State {
-            due: VecDeque::with_capacity(capacity),
-            done: VecDeque::with_capacity(2 * capacity),
-            running: false,
+            jobs: VecDeque::with_capacity(2 * capacity),
+            open: 0,
+            taken: 0,
             stop: false,
             ended: false,
             panics: 0,
@@ -78,20 +115,28 @@ impl<J: Job> Worker<J> {
 impl<J: Job> Background<J> for Worker<J> {
     /// Hands over a job, waiting while `capacity` jobs are due or running.
     fn start(&mut self, job: Box<J>) {
-        let mut state =
-            self.shared.wait(&self.shared.done, |state| state.due.len() + usize::from(state.running) >= self.capacity);
-        state.due.push_back(job);
+        let mut state = self.shared.wait(&self.shared.done, |state| state.open >= self.capacity);
+        state.jobs.push_back(Stage::Due(job));
+        state.open += 1;
         drop(state);
         self.shared.due.notify_one();
     }
 
     fn finish(&mut self) -> Option<Box<J>> {
-        let under_way = |state: &State<J>| state.running || !state.due.is_empty();
-        self.shared.wait(&self.shared.done, |state| state.done.is_empty() && under_way(state)).done.pop_front()
+        let under_way = |state: &State<J>| !matches!(state.jobs.front(), None | Some(Stage::Done(_)));
+        self.shared.wait(&self.shared.done, under_way).take_done()
     }
 
     fn finish_if_done(&mut self) -> Option<Box<J>> {
-        self.shared.lock().done.pop_front()
+        self.shared.lock().take_done()
+    }
+
+    fn help(&mut self, count: usize) {
+        loop {
+            let begun = self.shared.lock().begin(count);
+            let Some((number, job)) = begun else { return };
+            self.shared.carry_out(number, job);
+        }
     }
 }
 
@@ -112,34 +157,40 @@ impl<J: Job> Drop for Worker<J> {
 }
 
 impl<J: Job> Shared<J> {
+    /// Runs a job and puts it back to its place.
+    fn carry_out(&self, number: u64, mut job: Box<J>) {
+        let result = catch_unwind(AssertUnwindSafe(|| job.run()));
+        let mut state = self.lock();
+        let at = (number - state.taken) as usize;
+        state.jobs[at] = Stage::Done(job);
+        state.open -= 1;
+        if let Err(payload) = result {
+            state.panics += 1;
+            state.last_panic = Some(message(&payload));
+            drop(state);
+            discard(payload);
+        } else {
+            drop(state);
+        }
+        self.done.notify_one();
+    }
+
     /// The life of the thread.
     fn serve(&self) {
         loop {
-            let mut state = self.wait(&self.due, |state| state.due.is_empty() && !state.stop);
+            let due = |state: &State<J>| state.jobs.iter().any(|stage| matches!(stage, Stage::Due(_)));
+            let mut state = self.wait(&self.due, |state| !due(state) && !state.stop);
             if state.stop {
                 state.ended = true;
                 drop(state);
                 self.done.notify_one();
                 return;
             }
-            let Some(mut job) = state.due.pop_front() else { continue };
-            state.running = true;
+            let begun = state.begin(usize::MAX);
             drop(state);
-
-            let result = catch_unwind(AssertUnwindSafe(|| job.run()));
-
-            let mut state = self.lock();
-            state.running = false;
-            state.done.push_back(job);
-            if let Err(payload) = result {
-                state.panics += 1;
-                state.last_panic = Some(message(&payload));
-                drop(state);
-                discard(payload);
-            } else {
-                drop(state);
+            if let Some((number, job)) = begun {
+                self.carry_out(number, job);
             }
-            self.done.notify_one();
         }
     }
 }
@@ -222,8 +273,7 @@ mod tests {
     fn the_same_boxes_come_back_and_the_queues_do_not_grow() {
         let mut worker = Worker::new("boxes", 3).unwrap();
         let room = |worker: &Worker<Square>| {
-            let state = worker.shared.lock();
-            (state.due.capacity(), state.done.capacity())
+            worker.shared.lock().jobs.capacity()
         };
         let before = room(&worker);
         let mut job = square(2);
@@ -279,6 +329,30 @@ mod tests {
         (0..10).for_each(|number| worker.start(square(number)));
         let squares: Vec<u64> = std::iter::from_fn(|| worker.finish()).filter_map(|job| job.square).collect();
         assert_eq!(squares, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);
+    }
+
+    #[test]
+    fn a_caller_that_helps_gets_the_same_results_in_the_same_order() {
+        let mut worker = Worker::new("helps", 64).unwrap();
+        for round in 0..200 {
+            (0..16).for_each(|number| worker.start(square(100 + 16 * round + number)));
+            worker.help(10);
+            for number in 0..16 {
+                let expected = 100 + 16 * round + number;
+                assert_eq!(worker.finish().unwrap().square, Some(expected * expected));
+            }
+        }
+        // what was not asked for is left to the worker
+        let (first, has_begun, may_end) = held();
+        let mut worker = Worker::new("helps", 4).unwrap();
+        worker.start(first);
+        has_begun.recv().unwrap();
+        let (second, second_has_begun, second_may_end) = held();
+        worker.start(second);
+        worker.help(1);
+        assert!(second_has_begun.try_recv().is_err());
+        drop((may_end, second_may_end));
+        assert_eq!([worker.finish(), worker.finish()].iter().flatten().count(), 2);
     }
 
     #[test]

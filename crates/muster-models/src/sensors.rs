@@ -11,6 +11,7 @@ pub mod airspeed;
 pub mod attitude;
 pub mod barometer;
 pub mod battery;
+pub mod camera;
 pub mod clock;
 pub mod collision;
 pub mod contact_force;
@@ -27,6 +28,9 @@ pub mod odometry;
 pub mod proximity;
 pub mod radar_altimeter;
 pub mod range;
+pub mod semantic_camera;
+pub mod stereo;
+pub mod stereo_points;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod thermometer;
@@ -53,6 +57,7 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     attitude::KIND,
     barometer::KIND,
     battery::KIND,
+    camera::KIND,
     clock::KIND,
     collision::KIND,
     contact_force::KIND,
@@ -69,6 +74,9 @@ pub const SENSORS: &[Kind<dyn Sensor>] = &[
     proximity::KIND,
     radar_altimeter::KIND,
     range::KIND,
+    semantic_camera::KIND,
+    stereo::KIND,
+    stereo_points::KIND,
     thermometer::KIND,
     truth::KIND,
     velocity::KIND,

@@ -125,7 +125,7 @@ fn views(maze: &Value, columns: usize, rows: usize) -> Vec<View> {
 /// What pictures cost without and with things.
 fn cost_ms(engine: &Cpu, world: &Snapshot, views: &[View]) -> [f64; 2] {
     let take = |view: &View, things: bool| {
-        engine.take(world, view, Wanted { things, colour: false }, &mut |picture| {
+        engine.take(world, view, Wanted { things }, &mut |picture| {
             std::hint::black_box(picture);
         });
     };

@@ -1,6 +1,7 @@
 //! The engine that draws on the processor: forms that may be seen are placed, their clusters sorted from near to far, and
 //! triangles drawn eight at a time, each cluster only if what is drawn already does not hide it.
 
+use crate::colour::Painter;
 use crate::form::{Block, Form, LANES, Lane, blocks_of};
 use crate::frustum::{Frustum, MARGIN_PX, Placed, Slope};
 use crate::raster::{Canvas, Corner, TILE, Triangle, edges};
@@ -11,18 +12,19 @@ use muster_core::component::Pose;
 use muster_core::math;
 use muster_core::model::Cohort;
 use muster_core::ray::Thing;
-use muster_core::render::{Picture, Renderer, View, Wanted};
+use muster_core::render::{Film, Picture, Renderer, Shot, View, Wanted};
 use muster_core::shape::Shape;
 use muster_core::simd::Simd;
 use muster_core::snapshot::Snapshot;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Draws on the processor: geometry, no colours.
+/// Draws on the processor: geometry by triangles, colours by rays.
 pub struct Cpu {
     simd: Simd,
     library: RwLock<Library>,
     /// Work benches that no thread uses right now.
     idle: Mutex<Vec<Bench>>,
+    painter: Painter,
 }
 
 /// A form in view.
@@ -65,7 +67,7 @@ struct Bench {
 impl Cpu {
     /// An engine for these registers.
     pub fn new(simd: Simd) -> Self {
-        Self { simd, library: RwLock::default(), idle: Mutex::default() }
+        Self { simd, library: RwLock::default(), idle: Mutex::default(), painter: Painter::new(simd) }
     }
 
     /// Makes sure that all there is to see is in the library.
@@ -111,7 +113,7 @@ impl Renderer for Cpu {
     }
 
     fn offers(&self) -> Wanted {
-        Wanted { things: true, colour: false }
+        Wanted { things: true }
     }
 
     fn shape_error_m(&self, shape: &Shape, distance_m: f64) -> f64 {
@@ -139,6 +141,10 @@ impl Renderer for Cpu {
         // what is in view may be gone before the next picture
         bench.placements.clear();
         idle().push(bench);
+    }
+
+    fn expose(&self, world: &Snapshot, shot: &Shot<'_>, show: &mut dyn FnMut(&Film)) {
+        self.painter.expose(world, shot, show);
     }
 }
 

@@ -116,7 +116,7 @@ fn robots_are_seen_by_others_and_pictures_allocate_nothing() {
         far_m: 60.0,
         without,
     };
-    let wanted = Wanted { things: true, colour: false };
+    let wanted = Wanted { things: true };
     let mut worlds = [world(3), world(10)];
     for world in &worlds {
         engine.take(world, &view(Some(0), 41), wanted, &mut |picture| {

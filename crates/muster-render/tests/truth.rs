@@ -17,7 +17,7 @@ use muster_core::snapshot::Snapshot;
 use muster_render::Cpu;
 use std::sync::Arc;
 
-const THINGS: Wanted = Wanted { things: true, colour: false };
+const THINGS: Wanted = Wanted { things: true };
 
 fn world(solids: Vec<(Shape, Pose)>) -> Snapshot {
     let obstacle = |(shape, pose)| Obstacle::new("", Solid::new(shape).unwrap(), pose);
@@ -209,7 +209,7 @@ fn pictures_have_the_same_bits_on_all_registers_and_threads() {
             wide.take(&world, &view, Wanted::default(), &mut |picture| alone = Some(picture.clone()));
             let alone = alone.unwrap();
             assert_eq!(bits(&alone), bits(&picture), "depth is the same without things");
-            assert!(alone.things.is_empty() && alone.triangles.is_empty() && alone.colour.is_empty());
+            assert!(alone.things.is_empty() && alone.triangles.is_empty());
         }
     }
 }

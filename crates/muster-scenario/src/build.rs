@@ -14,11 +14,14 @@ use crate::sound::read_sound;
 use crate::start::check_starts;
 use crate::template::{Scope, expand};
 use crate::text::{
-    AttachedText, Component, ExpectText, HeldText, Order, RobotText, RunText, ScenarioText, That, WaterText, WorldText,
+    AttachedText, Component, ExpectText, HeldText, Order, RobotText, RunText, ScenarioText, SunText, That, WaterText,
+    WorldText,
 };
 use glam::DVec3;
+use muster_core::colour::linear3;
 use muster_core::component::{Pose, Registry, Sense, Wind};
 use muster_core::contact::{Bond, Mobility};
+use muster_core::daylight::Daylight;
 use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
 use muster_core::math;
@@ -374,7 +377,23 @@ fn environment(
             .collect(),
         zones: zones(world, node, files, problems),
         materials: materials::all(&world.materials),
+        daylight: daylight(world),
         ..Environment::empty()
+    }
+}
+
+/// What cameras see by. Light from everywhere is half white, half of the sky.
+fn daylight(world: &WorldText) -> Daylight {
+    let single = |colour: [f64; 3]| colour.map(|channel| channel as f32);
+    let SunText { azimuth_deg, elevation_deg, colour, intensity } = world.sun;
+    let (zenith, horizon) = (linear3(single(world.sky.zenith)), linear3(single(world.sky.horizon)));
+    let brightest = zenith.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    let intensity = if elevation_deg > 0.0 { intensity } else { 0.0 };
+    Daylight {
+        zenith,
+        horizon,
+        ambient: zenith.map(|channel| world.ambient as f32 * (0.75 + 0.25 * channel / brightest)),
+        ..Daylight::new(azimuth_deg.to_radians(), elevation_deg.to_radians(), single(colour), intensity as f32)
     }
 }
 

@@ -227,6 +227,48 @@ spec! {
         zones: Named<ZoneText> = Named::default();
         /// What surfaces are made of, by name: new materials, or keys of those of the library (`muster list materials`).
         materials: Named<MaterialText> = Named::default();
+        /// The sun, for cameras.
+        sun: SunText = SunText::default();
+        /// Light from everywhere, as a share of that of a clear sun: what is in the shadow shows it.
+        ambient: f64 = 0.35, in 0.0..=100;
+        /// The sky, for cameras.
+        sky: SkyText = SkyText::default();
+    }
+}
+
+spec! {
+    /// The sun. Only light: it stands where it is told, whatever date and place.
+    pub struct SunText {
+        /// Where it stands, clockwise from north.
+        azimuth_deg: f64 = 150.0, in -360..=360;
+        /// How high it stands; below 0 it is night.
+        elevation_deg: f64 = 50.0, in -90..=90;
+        /// Red, green and blue of its light.
+        colour: [f64; 3] = [1.0, 0.98, 0.94], in 0.0..=1.0;
+        /// Its light on a surface that faces it: 0.75 with the ambient light of a clear day shows white as white.
+        intensity: f64 = 0.75, in 0.0..=100;
+    }
+}
+
+spec! {
+    /// The sky.
+    pub struct SkyText {
+        /// Red, green and blue straight up; light from everywhere has a share of it.
+        zenith: [f64; 3] = [0.4, 0.55, 0.8], in 0.0..=1.0;
+        /// Red, green and blue at the horizon.
+        horizon: [f64; 3] = [0.77, 0.83, 0.9], in 0.0..=1.0;
+    }
+}
+
+impl Default for SunText {
+    fn default() -> Self {
+        Self { azimuth_deg: 150.0, elevation_deg: 50.0, colour: [1.0, 0.98, 0.94], intensity: 0.75 }
+    }
+}
+
+impl Default for SkyText {
+    fn default() -> Self {
+        Self { zenith: [0.4, 0.55, 0.8], horizon: [0.77, 0.83, 0.9] }
     }
 }
 

@@ -46,4 +46,4 @@ pub use muster_core::component::Pose;
 pub use muster_core::lanes::setpoint;
 pub use muster_core::service::{Datum, Outcome};
 pub use muster_core::time::SimTime;
-pub use simulation::{LoadError, Setup, Simulation};
+pub use simulation::{LoadError, Render, Setup, Simulation};

@@ -8,7 +8,9 @@ use muster_core::exec::{Background, Executor, Inline, Serial};
 use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
 use muster_core::node::{Node, Problem, Value};
+use muster_core::render::{Null, Renderer};
 use muster_core::service::{self, Datum, Outcome};
+use muster_core::simd::Simd;
 use muster_core::state::State;
 use muster_core::time::SimTime;
 use muster_core::world::{Machine, Options, Window, World};
@@ -39,8 +41,37 @@ pub struct Setup {
     pub asynchronous: Option<Async>,
     /// Scheduling choices of the world.
     pub options: Options,
+    /// Who makes pictures for cameras.
+    pub render: Render,
     /// Set to stop waiting early.
     pub stop: Option<Arc<AtomicBool>>,
+}
+
+/// Engines that make pictures. Robots move the same way whichever it is, unless what drives them reads images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Render {
+    /// None: cameras give no images in colour.
+    Null,
+    /// The processor.
+    #[default]
+    Cpu,
+}
+
+impl Render {
+    /// The names of all, in the order of the variants.
+    pub const NAMES: [&'static str; 2] = ["null", "cpu"];
+
+    /// The engine of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Null, Self::Cpu].into_iter().zip(Self::NAMES).find(|(_, own)| *own == name).map(|(engine, _)| engine)
+    }
+
+    fn engine(self, simd: Simd) -> Arc<dyn Renderer> {
+        match self {
+            Self::Null => Arc::new(Null),
+            Self::Cpu => Arc::new(Cpu::new(simd)),
+        }
+    }
 }
 
 /// Why a simulation could not be made: problems with file and line.
@@ -129,7 +160,7 @@ impl Simulation {
             options.lanes = 1;
         }
         if let Some(model) = Arc::get_mut(&mut scenario.model) {
-            model.environment.renderer = Arc::new(Cpu::default());
+            model.environment.renderer = setup.render.engine(options.simd);
         }
         let misplaced = |error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") };
         let choices = choose(&mut scenario.model, options).map_err(misplaced)?;

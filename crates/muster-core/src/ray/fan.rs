@@ -87,13 +87,16 @@ impl Met {
 
 /// The least of eight numbers.
 #[inline(always)]
-fn least<W: Wide<Real = f32>>(all: W) -> f32 {
+pub(super) fn least<W: Wide<Real = f32>>(all: W) -> f32 {
     let mut lanes = [0.0; WIDTH];
     all.store(&mut lanes);
-    let pairs = [0, 1, 2, 3].map(|lane| if lanes[lane] < lanes[lane + 4] { lanes[lane] } else { lanes[lane + 4] });
-    let (a, b) =
-        (if pairs[0] < pairs[2] { pairs[0] } else { pairs[2] }, if pairs[1] < pairs[3] { pairs[1] } else { pairs[3] });
-    if a < b { a } else { b }
+    // in pairs, as a chain of seven would have to wait for each
+    for half in [4, 2, 1] {
+        for lane in 0..half {
+            lanes[lane] = if lanes[lane] < lanes[lane + half] { lanes[lane] } else { lanes[lane + half] };
+        }
+    }
+    lanes[0]
 }
 
 /// In single precision.

@@ -32,7 +32,7 @@ impl Outline {
             Shape::Cylinder { radius_m, half_height_m } => Self::Cylinder(*radius_m, *half_height_m),
             Shape::Capsule { radius_m, half_height_m } => Self::Capsule(*radius_m, *half_height_m),
             Shape::Cone { radius_m, half_height_m } => Self::Cone(*radius_m, *half_height_m),
-            Shape::Heightfield(heights) => Self::Triangles(Arc::new(Triangles::new(heights.triangles()))),
+            Shape::Heightfield(heights) => Self::Triangles(Arc::new(Triangles::terrain(heights.triangles()))),
             Shape::Mesh(mesh) => Self::Triangles(Arc::new(Triangles::new(mesh.faces()))),
         }
     }
@@ -42,6 +42,12 @@ impl Outline {
     #[inline(always)]
     pub(crate) fn distance<W: Wide>(&self, token: W::Token, from: DVec3, direction: Wide3<W>, min: W) -> W {
         let from = splat3::<W>(token, [W::real(from.x), W::real(from.y), W::real(from.z)]);
+        self.distance_from(token, from, direction, min)
+    }
+
+    /// The same along rays from several points.
+    #[inline(always)]
+    pub(crate) fn distance_from<W: Wide>(&self, token: W::Token, from: Wide3<W>, direction: Wide3<W>, min: W) -> W {
         match *self {
             Self::Plane => beyond(token, -from[2] / direction[2], min),
             Self::Box(half) => first(token, &slabs(token, half, from, direction), min),

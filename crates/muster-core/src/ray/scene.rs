@@ -29,8 +29,9 @@ impl Stand {
         self.direction_in_solid(point_m - self.place_m)
     }
 
+    /// A direction of the world in the frame of the solid.
     #[inline(always)]
-    fn direction_in_solid(&self, direction: DVec3) -> DVec3 {
+    pub(super) fn direction_in_solid(&self, direction: DVec3) -> DVec3 {
         if self.turned { self.turn.transpose() * direction } else { direction }
     }
 
@@ -131,6 +132,12 @@ impl Boxes {
     /// Numbers of those without bounds.
     pub(crate) fn endless(&self) -> &[u32] {
         &self.endless
+    }
+
+    /// The boxes of all others, and what they are relative to.
+    #[inline(always)]
+    pub(super) fn tree(&self) -> (&Tree, DVec3) {
+        (&self.tree, self.centre_m)
     }
 
     /// Where a solid stands.

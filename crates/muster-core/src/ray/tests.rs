@@ -247,3 +247,33 @@ fn a_tree_that_would_be_too_deep_is_balanced() {
         assert!(check(&world, from_m, DVec3::X, hit.distance_m, ALL));
     }
 }
+
+#[test]
+fn shadows_of_parallel_rays_are_those_of_single_rays_and_of_brute_force() {
+    for (seed, upright) in [(1, false), (2, true), (3, false)] {
+        let world = world(seed, 150, upright);
+        let stream = Stream::new(seed, 9);
+        let (mut dark, mut odd) = (0, 0);
+        for at in 0..60 {
+            let direction = vector(&stream, at, 0).normalize();
+            let middle = vector(&stream, at, 1) * 12.0;
+            let count = 1 + (at as usize * 7) % 64;
+            let from_m: Vec<DVec3> = (0..count as u64).map(|k| middle + vector(&stream, at * 64 + k, 2) * 2.0).collect();
+            let bits = shaded(&world, &from_m, direction, 40.0, Simd::detect());
+            assert_eq!(bits, shaded(&world, &from_m, direction, 40.0, Simd::Scalar), "on any registers");
+            for (k, &from_m) in from_m.iter().enumerate() {
+                let reach = Reach { max_m: 40.0, ..ALL };
+                let expected = brute(&world, from_m, direction, reach) < 40.0;
+                // from below, terrain that faces the light everywhere lets it through
+                if f64::from(world.cast(from_m, direction, reach).normal.z) * direction.z > 0.0 {
+                    continue;
+                }
+                dark += u32::from(expected);
+                odd += u32::from(expected != (bits >> k & 1 == 1));
+            }
+            assert_eq!(bits & !(u64::MAX >> (64 - count)), 0);
+        }
+        // rays that touch an edge may go either way
+        assert!(dark > 300 && odd <= 1, "{odd} of {dark} differ");
+    }
+}

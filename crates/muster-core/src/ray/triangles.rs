@@ -5,8 +5,9 @@
 //! ray slips between them (Plücker coordinates; Wald et al., Embree 2014). Single precision decides which triangle is
 //! met; the distance is computed anew in double precision from its plane.
 
-use super::fan::{Fan, Met, single};
+use super::fan::{Fan, GROUPS, Met, least, single};
 use super::scene::First;
+use super::sheaf::DARK;
 use super::tree::{Beam, Bounds, Stack, Tree};
 use super::wide::{WIDTH, Wide, Wide3, Work, add3, cross, dot, load3, splat3, sub3};
 use glam::{DVec3, Vec3};
@@ -30,6 +31,8 @@ pub(crate) struct Triangles {
     planes: Vec<(DVec3, f64)>,
     /// What single-precision coordinates are relative to.
     centre_m: DVec3,
+    /// Of terrain: how steep it is at most, as the least cosine between a normal and z.
+    steepest: Option<f64>,
 }
 
 /// What follows from the origin of rays for eight triangles: planes through it and the edges, and the triangles' own.
@@ -76,7 +79,22 @@ impl Triangles {
             let normal = (b - a).cross(c - a).normalize_or_zero();
             (normal, normal.dot(*a))
         };
-        Self { tree, blocks, planes: triangles.iter().map(plane).collect(), centre_m }
+        Self { tree, blocks, planes: triangles.iter().map(plane).collect(), centre_m, steepest: None }
+    }
+
+    /// Arranges the triangles of terrain, which lie above each other nowhere.
+    pub(crate) fn terrain(triangles: impl Iterator<Item = [DVec3; 3]>) -> Self {
+        let all = Self::new(triangles);
+        let steepest = all.planes.iter().map(|(normal, _)| normal.z).fold(1.0, f64::min);
+        Self { steepest: Some(steepest), ..all }
+    }
+
+    /// True if no ray in a direction can meet it that starts above it: terrain whose every triangle faces there. A ray
+    /// that goes below terrain passes through a triangle that faces away.
+    #[inline(always)]
+    pub(super) fn throws_no_shadow(&self, direction: [f32; 3]) -> bool {
+        let up = f64::from(direction[2]);
+        self.steepest.is_some_and(|least| up > 0.0 && least > 0.0 && up * up + least * least > 1.0 + 1e-6)
     }
 
     /// Casts a fan at the triangles of a block. True if some ray met one.
@@ -126,6 +144,12 @@ impl Triangles {
             }
         }
         any
+    }
+
+    /// What single-precision coordinates are relative to.
+    #[inline(always)]
+    pub(super) fn centre_m(&self) -> DVec3 {
+        self.centre_m
     }
 
     /// Unit normal of a triangle's plane and its distance from the origin of the solid.
@@ -220,6 +244,137 @@ impl<W: Wide<Real = f32>> Work<W> for CastRay<'_> {
                 first.distance
             },
         );
+    }
+}
+
+/// Marks parallel rays that meet a triangle, in the frame of the solid.
+pub(super) struct ShadeRays<'a> {
+    pub(super) triangles: &'a Triangles,
+    /// Where they start from the centre of the triangles, as columns, in groups.
+    pub(super) from: &'a [[[f32; WIDTH]; 3]],
+    pub(super) direction: [f32; 3],
+    pub(super) max: f32,
+    pub(super) dark: &'a mut [u32; GROUPS],
+    pub(super) stack: &'a mut Stack,
+}
+
+impl<W: Wide<Real = f32>> Work<W> for ShadeRays<'_> {
+    #[inline(always)]
+    fn run(self, token: W::Token) {
+        let Self { triangles, from, direction, max, dark, stack } = self;
+        let (mut low, mut high) = (load3::<W>(token, &from[0]), load3::<W>(token, &from[0]));
+        for group in &from[1..] {
+            let here = load3::<W>(token, group);
+            for axis in 0..3 {
+                (low[axis], high[axis]) = (low[axis].min(here[axis]), high[axis].max(here[axis]));
+            }
+        }
+        let mut bounds = Bounds::EMPTY;
+        for axis in 0..3 {
+            (bounds.low[axis], bounds.high[axis]) = (least(low[axis]), -least(-high[axis]));
+        }
+        let beam = Beam::new(&bounds, &Bounds { low: direction, high: direction }, 0.0);
+        let around = around(token, splat3::<W>(token, bounds.low), splat3::<W>(token, bounds.high));
+        let towards = splat3::<W>(token, direction);
+        triangles.tree.walk::<W>(
+            token,
+            &beam,
+            stack,
+            max,
+            #[inline(always)]
+            |leaf, limit, _| {
+                let across = Across::<W>::new(token, &triangles.blocks[leaf as usize], towards);
+                match across.shade(token, (&around, from), max, dark) {
+                    true if all_dark(&dark[..from.len()]) => f32::NEG_INFINITY,
+                    _ => limit,
+                }
+            },
+        );
+    }
+}
+
+/// A vector times a number.
+#[inline(always)]
+fn scaled<W: Wide>(vector: Wide3<W>, by: W) -> Wide3<W> {
+    [vector[0] * by, vector[1] * by, vector[2] * by]
+}
+
+/// True if every ray of all groups met something.
+#[inline(always)]
+pub(super) fn all_dark(dark: &[u32]) -> bool {
+    let mut all = DARK;
+    for group in dark {
+        all &= group;
+    }
+    all == DARK
+}
+
+/// What follows from the direction of parallel rays for eight triangles: barycentric coordinates and the distance of a ray
+/// are offsets minus dot products with its origin (Möller and Trumbore, written out).
+struct Across<W: Wide> {
+    along: [Wide3<W>; 3],
+    offset: Wide3<W>,
+}
+
+impl<W: Wide<Real = f32>> Across<W> {
+    #[inline(always)]
+    fn new(token: W::Token, block: &Block, direction: Wide3<W>) -> Self {
+        let (a, b) = (load3::<W>(token, &block.corners[0]), load3::<W>(token, &block.corners[1]));
+        let (c, normal) = (load3::<W>(token, &block.corners[2]), load3::<W>(token, &block.normal));
+        let per = W::splat(token, 1.0) / dot(normal, direction);
+        let (u, v) = (cross(direction, sub3(c, a)), cross(direction, sub3(a, b)));
+        let along = [scaled(u, per), scaled(v, per), scaled(normal, per)];
+        Self { along, offset: [dot(a, along[0]), dot(a, along[1]), dot(a, along[2])] }
+    }
+
+    /// Marks rays that meet a triangle; true if there are any.
+    #[inline(always)]
+    fn shade(
+        &self,
+        token: W::Token,
+        ((middle, reach), from): (&(Wide3<W>, Wide3<W>), &[[[f32; WIDTH]; 3]]),
+        max: f32,
+        dark: &mut [u32; GROUPS],
+    ) -> bool {
+        let (zero, edge, whole) =
+            (W::splat(token, 0.0), W::splat(token, -EDGE), W::splat(token, 1.0 + EDGE));
+        // what some ray within the bounds could have at least and at most
+        let (u, v) = (span(self.along[0], *middle, *reach), span(self.along[1], *middle, *reach));
+        let distance = span(self.along[2], *middle, *reach);
+        let [u_from, v_from, distance_from] = self.offset;
+        let inside = zero.both(edge.le(u_from - u.0), edge.le(v_from - v.0));
+        let inside = zero.both(inside, (u_from - u.1 + (v_from - v.1)).le(whole));
+        let mut candidates = zero.bits(zero.both(inside, zero.le(distance_from - distance.0)));
+        if candidates == 0 {
+            return false;
+        }
+        let mut columns = Columns([[0.0; WIDTH]; 13]);
+        for at in 0..3 {
+            for axis in 0..3 {
+                self.along[at][axis].store(&mut columns.0[3 * at + axis]);
+            }
+            self.offset[at].store(&mut columns.0[9 + at]);
+        }
+        let (max, mut any) = (W::splat(token, max), false);
+        while candidates != 0 {
+            let lane = candidates.trailing_zeros() as usize & 7;
+            candidates &= candidates - 1;
+            let (u_along, v_along) = (columns.row::<W>(token, 0, lane), columns.row::<W>(token, 3, lane));
+            let (t_along, from_all) = (columns.row::<W>(token, 6, lane), columns.row::<W>(token, 9, lane));
+            for group in 0..from.len() {
+                if dark[group] == DARK {
+                    continue;
+                }
+                let from = load3::<W>(token, &from[group]);
+                let (u, v) = (from_all[0] - dot(from, u_along), from_all[1] - dot(from, v_along));
+                let distance = from_all[2] - dot(from, t_along);
+                let inside = zero.both(zero.both(edge.le(u), edge.le(v)), (u + v).le(whole));
+                let met = zero.bits(zero.both(inside, zero.both(zero.le(distance), distance.le(max))));
+                dark[group] |= met;
+                any |= met != 0;
+            }
+        }
+        any
     }
 }
 

@@ -229,7 +229,7 @@ impl DepthPlan {
         for pass in &self.passes {
             let view = pass.view(from, reach);
             let mut shown = false;
-            renderer.take(world, &view, Wanted { things: true, colour: false }, &mut |picture| {
+            renderer.take(world, &view, Wanted { things: true }, &mut |picture| {
                 shown = true;
                 let mut reader = Reader { world, picture, view: &view, correction: self.correction, last: None };
                 for reading in &pass.readings {
@@ -577,7 +577,7 @@ mod tests {
         }
 
         fn offers(&self) -> Wanted {
-            Wanted { things: true, colour: false }
+            Wanted { things: true }
         }
 
         fn take(&self, world: &Snapshot, view: &View, _: Wanted, show: &mut dyn FnMut(&Picture)) {

@@ -8,7 +8,7 @@ use crate::event::{APART, Active, Deed, Event, Firing, Memory, Trigger, fill};
 use crate::expression::{Argument, EvalError, Expression};
 use crate::model::Model;
 use crate::node::matches;
-use crate::property::Source;
+use crate::property::{Slot, Source};
 use crate::service::Datum;
 use crate::time::SimTime;
 use std::sync::Arc;
@@ -78,6 +78,22 @@ impl World {
         let subjects = model.events.iter().map(of_event).collect();
         let ticks = model.events.iter().filter(contact).any(|event| event.rate.is_none());
         self.lookout = Lookout { subjects, ticks };
+    }
+
+    /// Board slots of sensors that conditions of events read.
+    pub(super) fn slots_of_events(&self) -> Vec<u32> {
+        let mut slots = Vec::new();
+        for of_event in &self.lookout.subjects {
+            for (realm, subjects) in (0..).zip(of_event) {
+                let paths = subjects.iter().filter_map(|subject| subject.condition.as_ref());
+                for (path, _) in paths.flat_map(|condition| &condition.sources) {
+                    if let Ok(Slot::Board(slot)) = self.realm(realm).slot(path) {
+                        slots.push(slot);
+                    }
+                }
+            }
+        }
+        slots
     }
 
     fn watch_contacts(&mut self, robots: &str) {

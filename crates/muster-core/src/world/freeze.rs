@@ -21,6 +21,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// The world that is looked at.
+    pub fn world(&self) -> &Snapshot {
+        &self.frozen[self.realm]
+    }
+
     /// Looks once with `sensor` from where the robot has the sensor of this number.
     pub fn look(&self, number: usize, sensor: &dyn Sensor, sample: &mut Vec<f64>) {
         let glance = Glance { seen: self.seen, stream: 0, index: 0, slice: 0, simd: self.simd };

@@ -40,6 +40,7 @@ impl World {
         self.find_publics(now);
         self.prick_ears();
         self.look_out();
+        self.note_demand();
     }
 
     /// Derives who is heard; forgets those who are gone.
@@ -80,13 +81,11 @@ impl World {
     fn schedule_looks(&mut self, now: SimTime) {
         self.looks.clear();
         self.radii_m.clear();
-        self.sees_bodies = false;
         let mut known: Vec<(*const Cohort, usize, u32)> = Vec::new();
         for (dense, (number, robot)) in self.state.roster.iter().enumerate() {
             let seen = dense as u32 - self.state.roster.realm_of(robot).first;
             for (sensor, slot) in robot.cohort.blueprint.sensors.iter().enumerate() {
                 let Sense::World(look) = slot.sensor.sense() else { continue };
-                self.sees_bodies |= look.sees_bodies() || slot.frame.is_some();
                 let id = (Arc::as_ptr(&robot.cohort), sensor);
                 let found = known.iter().rev().find(|(cohort, number, _)| (*cohort, *number) == id);
                 let schedule = found.map(|found| found.2).unwrap_or_else(|| {
@@ -101,6 +100,8 @@ impl World {
                         span: SimTime::from_s(span_s).min(slot.rate.period()),
                         slice: 0,
                         due: None,
+                        sees_bodies: look.sees_bodies() || slot.frame.is_some(),
+                        wanted: false,
                     };
                     // in the middle of a sweep
                     while schedule.next() <= now {
@@ -111,7 +112,7 @@ impl World {
                     self.looks.len() as u32 - 1
                 });
                 let entry = &mut self.state.board.entries[robot.slots[sensor] as usize];
-                (entry.seen, entry.schedule) = (seen, schedule);
+                (entry.seen, entry.schedule, entry.wanted) = (seen, schedule, !look.on_demand());
                 self.looks[schedule as usize].items.push(LookItem {
                     cohort: Arc::clone(&robot.cohort),
                     sensor: sensor as u32,
@@ -125,6 +126,27 @@ impl World {
         }
         self.radii_m.sort_by(f64::total_cmp);
         self.radii_m.dedup();
+    }
+
+    /// Derives which sensors anybody wants samples of: all, but for those that make them on demand, which are wanted by
+    /// drivers and events that read them and by listeners outside.
+    pub(super) fn note_demand(&mut self) {
+        let chunks = self.state.chunks.iter().flatten();
+        let mut wanted: Vec<u32> = chunks.flat_map(|chunk| chunk.slots.iter().flatten().copied()).collect();
+        wanted.extend(self.listeners.iter().map(|&(_, _, slot)| slot));
+        wanted.extend(self.slots_of_events());
+        for slot in wanted {
+            if let Some(entry) = self.state.board.entries.get_mut(slot as usize) {
+                entry.wanted = true;
+            }
+        }
+        self.looks.iter_mut().for_each(|look| look.wanted = false);
+        for entry in self.state.board.entries.iter().filter(|entry| entry.wanted && entry.alive) {
+            if let Some(look) = self.looks.get_mut(entry.schedule as usize) {
+                look.wanted = true;
+            }
+        }
+        self.sees_bodies = self.looks.iter().any(|look| look.wanted && look.sees_bodies);
     }
 
     /// Robots may have come or gone: subscriptions to others are looked up again.

@@ -268,6 +268,14 @@ impl Sensor for Range {
         Sense::World(self)
     }
 
+    fn rays(&self) -> Option<(&[DVec3], f64)> {
+        let directions = match &self.caster {
+            Caster::Rays(pattern) => pattern.directions(),
+            Caster::Sweep(_, directions) | Caster::Depth(_, directions) => directions,
+        };
+        (self.spec.aggregate == Aggregate::None).then_some((directions, self.spec.range_max_m))
+    }
+
     fn ways(&self) -> Vec<(&'static str, Arc<dyn Sensor>)> {
         let by = |method: Method| -> Option<(&'static str, Arc<dyn Sensor>)> {
             let spec = RangeSpec { method, ..self.spec.clone() };

@@ -70,6 +70,7 @@ const CASES: &[Case] = &[
     Case { name: "differential-10000", timed: true, measure: cases::differential },
     Case { name: "vehicles-1000", timed: true, measure: special::vehicles },
     Case { name: "pile-1000", timed: true, measure: pile::pile },
+    Case { name: "cameras-100", timed: true, measure: special::cameras },
     Case { name: "scanners-1000", timed: true, measure: cases::scanners },
     Case { name: "proximity-10000", timed: true, measure: cases::proximity },
     Case { name: "hierarchy-10000", timed: true, measure: special::hierarchy },

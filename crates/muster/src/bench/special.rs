@@ -21,6 +21,7 @@ const VEHICLES: &str = include_str!("../../../../benches/scenarios/vehicles-1000
 const PROXIMITY: &str = include_str!("../../../../benches/scenarios/proximity-10000.yaml");
 const TEN: &str = include_str!("../../../../benches/scenarios/ten.yaml");
 const COLD_START: &str = include_str!("../../../../benches/scenarios/cold-start.yaml");
+const CAMERAS: &str = include_str!("../../../../benches/scenarios/cameras-100.yaml");
 const FIXED_WING: &str = include_str!("../../../../benches/scenarios/fixed-wing-100.yaml");
 
 type Lines = Result<Vec<Line>, String>;
@@ -290,6 +291,33 @@ pub(super) fn asynchronous(how: &How) -> Lines {
         _ => Err("the four cases differ in their state hash".to_owned()),
     }
 }
+
+/// 100 aircraft with a camera each, images beside the loop and in it, and without anybody who looks at them.
+pub(super) fn cameras(how: &How) -> Lines {
+    let plan = Plan { warm_up_s: 1.0, batch_s: 2.0, batches: 5 }.quick(how.quick);
+    let threads = Some(super::threads(how.threads.unwrap_or(2)));
+    let mut lines = Vec::new();
+    let cases = [("asynchronous", Async::Both, true), ("synchronous", Async::None, true), ("unseen", Async::Both, false)];
+    for (variant, asynchronous, seen) in cases {
+        let setup = Setup { asynchronous: Some(asynchronous), threads, ..Setup::default() };
+        let mut sim = Simulation::from_text(CAMERAS, &setup).map_err(|error| error.to_string())?;
+        let names: Vec<String> = sim.world().robots().map(|robot| robot.name.clone()).collect();
+        if seen && !names.iter().all(|name| sim.world_mut().listen(name, "camera")) {
+            return Err("a robot has no camera".to_owned());
+        }
+        let measured = measure(&mut sim, plan);
+        let pixels_per_s = CAMERA_PIXELS_PER_S * median(&measured.rtf);
+        let line = measured.line("cameras-100", variant);
+        lines.push(match seen {
+            true => line.both("pixels_per_s", pixels_per_s, format!("{:.1} million", pixels_per_s / 1e6)),
+            false => line,
+        });
+    }
+    Ok(lines)
+}
+
+/// Pixels of all cameras in a simulated second.
+const CAMERA_PIXELS_PER_S: f64 = 100.0 * 10.0 * 64.0 * 48.0;
 
 /// The cost of handing out work.
 pub(super) fn fork_join(how: &How) -> Lines {

@@ -4,6 +4,7 @@ mod check;
 mod fit;
 mod inspect;
 mod list;
+mod look;
 mod map;
 mod options;
 mod progress;
@@ -49,6 +50,7 @@ Examples:
   muster inspect fleet.yaml --at 2s scout0.position_m
   muster map rescue -o rescue.svg                a world of the library, seen from above
   muster map fleet.yaml --at 20s                 robots and the ways they came
+  muster look fleet.yaml --sensor scout0.camera --at 2s --out image.png
   muster fit-range scan.csv --model urg04lx      errors of a real range sensor, to paste into a scenario
   muster list sensors                            what can be written under sensors:
 
@@ -67,6 +69,8 @@ enum Command {
     Inspect(InspectArguments),
     /// Draw a world or a scenario from above
     Map(MapArguments),
+    /// Show what a sensor sees: images of cameras, ranges over a map
+    Look(LookArguments),
     /// Fit the error model of a range sensor to what one measured at known distances
     FitRange(FitArguments),
     /// List what can be used in scenarios
@@ -149,6 +153,23 @@ struct FitArguments {
 }
 
 #[derive(Args)]
+struct LookArguments {
+    /// The scenario file
+    scenario: PathBuf,
+    /// Whose eyes: `robot.sensor`
+    #[arg(long, value_name = "ROBOT.SENSOR")]
+    sensor: String,
+    /// Simulate up to this time first
+    #[arg(long, value_parser = options::duration, default_value = "0s")]
+    at: std::time::Duration,
+    /// Where the picture goes (PNG); further images of the sensor get their names after a dash
+    #[arg(short, long, value_name = "FILE", default_value = "look.png")]
+    out: PathBuf,
+    #[command(flatten)]
+    over: options::Overrides,
+}
+
+#[derive(Args)]
 struct ListArguments {
     /// What to list; everything if left out
     #[arg(value_parser = list::FAMILIES)]
@@ -166,6 +187,7 @@ pub(crate) fn dispatch(arguments: Arguments) -> u8 {
         Command::Check(check) => check::check(&check.scenarios, &check.over),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
         Command::Map(what) => map::map(&what),
+        Command::Look(look) => look::look(&look),
         Command::FitRange(what) => fit::fit_range(&what),
         Command::List(list) => list::list(list.what.as_deref(), list.json),
         Command::Schema => {

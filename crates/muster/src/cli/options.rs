@@ -2,7 +2,7 @@
 //! default.
 
 use clap::Args;
-use muster::Setup;
+use muster::{Render, Setup};
 use muster_core::node::{Node, Value};
 use muster_core::simd::Simd;
 use muster_core::world::Options;
@@ -74,6 +74,9 @@ pub(crate) struct RunFlags {
     /// several seeds share a world without meeting, which is faster and changes no result
     #[arg(long, value_parser = seeds)]
     pub(crate) seeds: Option<Seeds>,
+    /// Who makes pictures for cameras: null (nobody) or cpu; robots move the same way
+    #[arg(long, value_parser = render, default_value = "cpu")]
+    pub(crate) render: Render,
     /// No progress, no table
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -100,6 +103,7 @@ impl RunFlags {
         }
         setup.threads = self.threads;
         setup.asynchronous = self.asynchronous;
+        setup.render = self.render;
         setup.options = Options {
             one_island: self.one_island,
             simd: if self.scalar { Simd::Scalar } else { Simd::detect() },
@@ -127,6 +131,10 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     };
     let seconds = value * scale;
     Duration::try_from_secs_f64(seconds).map_err(|error| format!("found {text:?}: {error}"))
+}
+
+fn render(text: &str) -> Result<Render, String> {
+    Render::named(text).ok_or_else(|| format!("found {text:?}, expected one of {}", Render::NAMES.join(", ")))
 }
 
 fn rtf(text: &str) -> Result<Rtf, String> {

@@ -1,0 +1,283 @@
+//! What surfaces look like, prepared once: colours in linear light, textures at several sizes, and where on a texture a
+//! point of a solid lies.
+
+use crate::texture::{Decoder, Mips};
+use glam::{DMat3, DVec3};
+use muster_core::colour::linear3;
+use muster_core::component::Pose;
+use muster_core::contact::Part;
+use muster_core::model::{Cohort, Environment};
+use muster_core::shape::{Mesh, Shape};
+use muster_core::skin::{Paint, Skin, Texture};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+/// Colour of what has none, linear: obstacles, and parts of robots.
+const OBSTACLE: [f32; 3] = [0.36, 0.35, 0.33];
+const ROBOT: [f32; 3] = [0.62, 0.17, 0.05];
+
+/// A skin, ready to be drawn.
+#[derive(Clone)]
+struct Coat {
+    colour: [f32; 3],
+    texture: Option<Arc<Mips>>,
+    /// Textures a metre, where the shape has no coordinates of its own.
+    per_m: f64,
+}
+
+/// How a texture lies on a solid without coordinates.
+#[derive(Clone, Copy, PartialEq)]
+enum Lie {
+    /// On each side as seen from outside, upright; its middle is that of the side.
+    Around,
+    /// As seen from above.
+    Flat,
+}
+
+/// Where a triangle lies on its texture: coordinates of a point are dot products with these, and the offsets.
+#[derive(Clone, Copy)]
+struct Chart {
+    along: [[f32; 3]; 2],
+    offset: [f32; 2],
+    /// Length of the longer of both, 1/m.
+    per_m: f32,
+}
+
+/// What the triangles of a mesh look like.
+struct Painted {
+    coats: Vec<Coat>,
+    skin_of: Vec<u16>,
+    charts: Vec<Chart>,
+}
+
+/// What a solid looks like.
+#[derive(Clone)]
+pub(crate) struct Finish {
+    own: Coat,
+    lie: Lie,
+    painted: Option<Arc<Painted>>,
+}
+
+/// A point of a surface.
+pub(crate) struct Spot {
+    /// In the frame of the solid, m.
+    pub(crate) at_m: DVec3,
+    /// Outward normal there, in that frame.
+    pub(crate) normal: DVec3,
+    pub(crate) triangle: u32,
+    /// How much of the surface a pixel covers, along a side, m.
+    pub(crate) covered_m: f32,
+}
+
+impl Finish {
+    /// The light a white light leaves at a point.
+    #[inline(always)]
+    pub(crate) fn colour(&self, spot: &Spot, decoder: &Decoder) -> [f32; 3] {
+        let Some(painted) = &self.painted else { return self.own.textured(self.lie, spot, decoder) };
+        let triangle = spot.triangle as usize;
+        let skin = painted.skin_of.get(triangle).copied().unwrap_or(0);
+        let coat = painted.coats.get(usize::from(skin)).unwrap_or(&self.own);
+        match (painted.charts.get(triangle), &coat.texture) {
+            (Some(chart), Some(texture)) => coat.charted(chart, texture, spot, decoder),
+            _ => coat.textured(self.lie, spot, decoder),
+        }
+    }
+
+    /// True if it is needed where on the solid a point lies.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.painted.is_none() && self.own.texture.is_none()
+    }
+
+    /// The colour where [`Finish::is_plain`].
+    pub(crate) fn plain_colour(&self) -> [f32; 3] {
+        self.own.colour
+    }
+}
+
+impl Coat {
+    #[inline(always)]
+    fn textured(&self, lie: Lie, spot: &Spot, decoder: &Decoder) -> [f32; 3] {
+        let Some(texture) = &self.texture else { return self.colour };
+        let [x, y, z] = spot.at_m.to_array();
+        let away = spot.normal.abs();
+        let (right, up) = match lie {
+            Lie::Around if away.x >= away.y && away.x >= away.z => (if spot.normal.x > 0.0 { y } else { -y }, z),
+            Lie::Around if away.y >= away.z => (if spot.normal.y > 0.0 { -x } else { x }, z),
+            Lie::Around if spot.normal.z < 0.0 => (-x, y),
+            _ => (x, y),
+        };
+        let place = [0.5 + right * self.per_m, 0.5 + up * self.per_m];
+        let size = texture.size();
+        let covered = spot.covered_m * self.per_m as f32 * size[0].max(size[1]);
+        let light = texture.light(place.map(fraction), covered, decoder);
+        [light[0] * self.colour[0], light[1] * self.colour[1], light[2] * self.colour[2]]
+    }
+
+    #[inline(always)]
+    fn charted(&self, chart: &Chart, texture: &Mips, spot: &Spot, decoder: &Decoder) -> [f32; 3] {
+        let at = spot.at_m.as_vec3().to_array();
+        let place = |axis: usize| {
+            let along = chart.along[axis];
+            fraction(f64::from(along[0] * at[0] + along[1] * at[1] + along[2] * at[2] + chart.offset[axis]))
+        };
+        let size = texture.size();
+        let covered = spot.covered_m * chart.per_m * size[0].max(size[1]);
+        let light = texture.light([place(0), place(1)], covered, decoder);
+        [light[0] * self.colour[0], light[1] * self.colour[1], light[2] * self.colour[2]]
+    }
+}
+
+/// The part of a number after the point, counted from the whole number below.
+#[inline(always)]
+fn fraction(value: f64) -> f32 {
+    let whole = value as i64 as f64;
+    let part = value - if whole > value { whole - 1.0 } else { whole };
+    (part as f32).min(1.0 - f32::EPSILON)
+}
+
+impl Chart {
+    /// Of a triangle with these corners and coordinates.
+    fn new([a, b, c]: [DVec3; 3], uv: [[f32; 2]; 3]) -> Self {
+        let (e1, e2) = (b - a, c - a);
+        let normal = e1.cross(e2);
+        let area2 = normal.length_squared().max(f64::MIN_POSITIVE);
+        let axis = |axis: usize| {
+            let [u, v, w] = uv.map(|corner| f64::from(corner[axis]));
+            let along = ((v - u) * e2.cross(normal) + (w - u) * normal.cross(e1)) / area2;
+            (along, u - along.dot(a))
+        };
+        let (along_u, offset_u) = axis(0);
+        let (along_v, offset_v) = axis(1);
+        Self {
+            along: [along_u.as_vec3().to_array(), along_v.as_vec3().to_array()],
+            offset: [offset_u as f32, offset_v as f32],
+            per_m: along_u.length().max(along_v.length()) as f32,
+        }
+    }
+}
+
+/// Obstacles and where they stand.
+pub(crate) struct Standing {
+    pub(crate) finish: Finish,
+    pub(crate) solid_from_world: DMat3,
+    pub(crate) place_m: DVec3,
+}
+
+/// The finishes of everything that was ever drawn and still exists. Keys are addresses, which stay taken while they are
+/// watched.
+#[derive(Default)]
+pub(crate) struct Wardrobe {
+    textures: BTreeMap<usize, (Weak<Texture>, Arc<Mips>)>,
+    meshes: BTreeMap<usize, (Weak<Mesh>, Arc<Painted>)>,
+    scenes: BTreeMap<usize, (Weak<Environment>, Arc<[Standing]>)>,
+    kits: BTreeMap<usize, (Weak<Cohort>, Arc<[Finish]>)>,
+}
+
+impl Wardrobe {
+    /// The obstacles of an environment, if they were drawn before.
+    pub(crate) fn scene(&self, environment: &Arc<Environment>) -> Option<&Arc<[Standing]>> {
+        self.scenes.get(&Arc::as_ptr(environment).addr()).map(|(_, scene)| scene)
+    }
+
+    /// The parts of robots of a cohort, if they were drawn before.
+    pub(crate) fn kit(&self, cohort: &Arc<Cohort>) -> Option<&Arc<[Finish]>> {
+        self.kits.get(&Arc::as_ptr(cohort).addr()).map(|(_, kit)| kit)
+    }
+
+    /// Prepares the obstacles of an environment.
+    pub(crate) fn add_scene(&mut self, environment: &Arc<Environment>) {
+        self.scenes.retain(|_, (watched, _)| watched.strong_count() > 0);
+        let standing = |obstacle: &muster_core::contact::Obstacle| Standing {
+            finish: self.finish(&obstacle.skin, obstacle.solid.shape(), OBSTACLE),
+            solid_from_world: turn(&obstacle.pose),
+            place_m: obstacle.pose.position_m,
+        };
+        let scene = environment.obstacles.iter().map(standing).collect();
+        self.scenes.insert(Arc::as_ptr(environment).addr(), (Arc::downgrade(environment), scene));
+    }
+
+    /// Prepares the parts of robots of a cohort.
+    pub(crate) fn add_kit(&mut self, cohort: &Arc<Cohort>) {
+        self.kits.retain(|_, (watched, _)| watched.strong_count() > 0);
+        let finish = |part: &Part| self.finish(&part.skin, part.solid.shape(), ROBOT);
+        let kit = cohort.blueprint.parts.iter().map(finish).collect();
+        self.kits.insert(Arc::as_ptr(cohort).addr(), (Arc::downgrade(cohort), kit));
+    }
+
+    fn finish(&mut self, skin: &Skin, shape: &Shape, colour: [f32; 3]) -> Finish {
+        let painted = match shape {
+            Shape::Mesh(mesh) => mesh.paint.as_ref().map(|paint| self.painted(mesh, paint, colour)),
+            _ => None,
+        };
+        let lie = if matches!(shape, Shape::Heightfield(_) | Shape::Plane) { Lie::Flat } else { Lie::Around };
+        Finish { own: self.coat(skin, colour), lie, painted }
+    }
+
+    fn coat(&mut self, skin: &Skin, colour: [f32; 3]) -> Coat {
+        let texture = skin.texture.as_ref().filter(|texture| !texture.pixels.is_empty());
+        let texture = texture.map(|texture| self.mips(texture));
+        let untold = if texture.is_some() { [1.0; 3] } else { colour };
+        Coat {
+            colour: skin.colour.map_or(untold, linear3),
+            texture,
+            per_m: if skin.texture_size_m > 0.0 { 1.0 / f64::from(skin.texture_size_m) } else { 1.0 },
+        }
+    }
+
+    fn mips(&mut self, texture: &Arc<Texture>) -> Arc<Mips> {
+        self.textures.retain(|_, (watched, _)| watched.strong_count() > 0);
+        let key = Arc::as_ptr(texture).addr();
+        let made = || (Arc::downgrade(texture), Arc::new(Mips::new(texture)));
+        Arc::clone(&self.textures.entry(key).or_insert_with(made).1)
+    }
+
+    fn painted(&mut self, mesh: &Arc<Mesh>, paint: &Paint, colour: [f32; 3]) -> Arc<Painted> {
+        self.meshes.retain(|_, (watched, _)| watched.strong_count() > 0);
+        let key = Arc::as_ptr(mesh).addr();
+        if let Some((_, painted)) = self.meshes.get(&key) {
+            return Arc::clone(painted);
+        }
+        let coats = paint.skins.iter().map(|skin| self.coat(skin, colour)).collect();
+        let corners = mesh.triangles.iter().map(|corners| corners.map(|corner| mesh.vertices_m[corner as usize]));
+        let charts = corners.zip(&paint.corners_uv).map(|(corners, &uv)| Chart::new(corners, uv)).collect();
+        let painted = Arc::new(Painted { coats, skin_of: paint.skin_of.clone(), charts });
+        self.meshes.insert(key, (Arc::downgrade(mesh), Arc::clone(&painted)));
+        painted
+    }
+}
+
+/// Turns directions of the world into those of a solid.
+pub(crate) fn turn(pose: &Pose) -> DMat3 {
+    DMat3::from_quat(pose.orientation).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_finds_the_coordinates_of_corners_and_of_points_between() {
+        let corners = [DVec3::new(1.0, 2.0, 0.5), DVec3::new(3.0, 2.5, 1.0), DVec3::new(0.5, 4.0, -1.0)];
+        let uv = [[0.1, 0.2], [0.9, 0.3], [0.4, 0.8]];
+        let chart = Chart::new(corners, uv);
+        let found = |at: DVec3, axis: usize| {
+            let along = chart.along[axis];
+            let at = at.as_vec3();
+            along[0] * at.x + along[1] * at.y + along[2] * at.z + chart.offset[axis]
+        };
+        for axis in 0..2 {
+            for (&corner, uv) in corners.iter().zip(uv) {
+                assert!((found(corner, axis) - uv[axis]).abs() < 1e-5);
+            }
+            let middle = (corners[0] + corners[1] + corners[2]) / 3.0;
+            let mean = (uv[0][axis] + uv[1][axis] + uv[2][axis]) / 3.0;
+            assert!((found(middle, axis) - mean).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn fractions_count_from_below() {
+        assert_eq!([0.25, 1.25, -0.75, -3.0, 7.0].map(fraction), [0.25, 0.25, 0.25, 0.0, 0.0]);
+        assert!(fraction(-1e-20) < 1.0);
+    }
+}

@@ -272,9 +272,7 @@ mod tests {
     #[test]
     fn the_same_boxes_come_back_and_the_queues_do_not_grow() {
         let mut worker = Worker::new("boxes", 3).unwrap();
-        let room = |worker: &Worker<Square>| {
-            worker.shared.lock().jobs.capacity()
-        };
+        let room = |worker: &Worker<Square>| worker.shared.lock().jobs.capacity();
         let before = room(&worker);
         let mut job = square(2);
         let address = &raw const *job;

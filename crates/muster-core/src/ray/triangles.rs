@@ -284,7 +284,7 @@ impl<W: Wide<Real = f32>> Work<W> for ShadeRays<'_> {
             #[inline(always)]
             |leaf, limit, _| {
                 let across = Across::<W>::new(token, &triangles.blocks[leaf as usize], towards);
-                match across.shade(token, (&around, from), max, dark) {
+                match across.shade(token, (&around.0, &around.1), from, max, dark) {
                     true if all_dark(&dark[..from.len()]) => f32::NEG_INFINITY,
                     _ => limit,
                 }
@@ -332,12 +332,12 @@ impl<W: Wide<Real = f32>> Across<W> {
     fn shade(
         &self,
         token: W::Token,
-        ((middle, reach), from): (&(Wide3<W>, Wide3<W>), &[[[f32; WIDTH]; 3]]),
+        (middle, reach): (&Wide3<W>, &Wide3<W>),
+        from: &[[[f32; WIDTH]; 3]],
         max: f32,
         dark: &mut [u32; GROUPS],
     ) -> bool {
-        let (zero, edge, whole) =
-            (W::splat(token, 0.0), W::splat(token, -EDGE), W::splat(token, 1.0 + EDGE));
+        let (zero, edge, whole) = (W::splat(token, 0.0), W::splat(token, -EDGE), W::splat(token, 1.0 + EDGE));
         // what some ray within the bounds could have at least and at most
         let (u, v) = (span(self.along[0], *middle, *reach), span(self.along[1], *middle, *reach));
         let distance = span(self.along[2], *middle, *reach);

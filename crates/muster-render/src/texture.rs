@@ -94,7 +94,7 @@ fn between(place: f32, count: usize) -> (usize, usize, f32) {
 
 /// Which texels one of a smaller level covers along one side.
 fn span(at: usize, count: usize, of: usize) -> std::ops::Range<usize> {
-    at * of / count..((at + 1) * of).div_ceil(count)
+    at * of / count..(at + 1) * of / count
 }
 
 fn mean(

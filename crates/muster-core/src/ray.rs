@@ -80,6 +80,8 @@ pub struct Reach {
 pub struct Pattern {
     directions: Vec<DVec3>,
     bundles: Vec<Bundle>,
+    /// No two rays are near each other: all are cast one by one.
+    scattered: bool,
 }
 
 /// Neighbouring rays of a pattern.
@@ -137,7 +139,8 @@ impl Pattern {
                 bundles.push(Bundle::new(&directions, numbers));
             }
         }
-        Self { directions, bundles }
+        let scattered = bundles.iter().all(|bundle| bundle.numbers.len() <= SCATTERED);
+        Self { directions, bundles, scattered }
     }
 
     /// How many rays there are.
@@ -158,7 +161,7 @@ impl Pattern {
     /// Casts all rays from a sensor at a pose; `each` is told the number of a ray and what it met, each once, in any order.
     pub fn cast(&self, world: &Snapshot, from: &Pose, reach: Reach, simd: Simd, mut each: impl FnMut(usize, &Hit)) {
         let turn = DMat3::from_quat(from.orientation);
-        if self.bundles.iter().all(|bundle| bundle.numbers.len() <= SCATTERED) {
+        if self.scattered {
             let rays = self.directions.iter().map(|direction| turn * *direction).enumerate();
             let told = &mut |number: usize, hit: &Hit| each(number, hit);
             return on_registers(simd, CastScattered { world, from_m: from.position_m, rays, reach, told });

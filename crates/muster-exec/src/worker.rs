@@ -36,6 +36,7 @@ struct State<J> {
     /// How many were taken back so far: by so much the places of those left have moved.
     taken: u64,
     stop: bool,
+    begun: bool,
     ended: bool,
     panics: u64,
     last_panic: Option<String>,
@@ -89,6 +90,7 @@ impl<J: Job> Worker<J> {
             open: 0,
             taken: 0,
             stop: false,
+            begun: false,
             ended: false,
             panics: 0,
             last_panic: None,
@@ -98,6 +100,8 @@ impl<J: Job> Worker<J> {
             let shared = Arc::clone(&shared);
             move || shared.serve()
         })?;
+        // a thread that nobody has seen yet would be late for the first jobs
+        drop(shared.wait(&shared.done, |state| !state.begun));
         Ok(Self { shared, capacity, thread: Some(thread) })
     }
 
@@ -177,6 +181,8 @@ impl<J: Job> Shared<J> {
 
     /// The life of the thread.
     fn serve(&self) {
+        self.lock().begun = true;
+        self.done.notify_all();
         loop {
             let due = |state: &State<J>| state.jobs.iter().any(|stage| matches!(stage, Stage::Due(_)));
             let mut state = self.wait(&self.due, |state| !due(state) && !state.stop);
@@ -272,9 +278,7 @@ mod tests {
     #[test]
     fn the_same_boxes_come_back_and_the_queues_do_not_grow() {
         let mut worker = Worker::new("boxes", 3).unwrap();
-        let room = |worker: &Worker<Square>| {
-            worker.shared.lock().jobs.capacity()
-        };
+        let room = |worker: &Worker<Square>| worker.shared.lock().jobs.capacity();
         let before = room(&worker);
         let mut job = square(2);
         let address = &raw const *job;

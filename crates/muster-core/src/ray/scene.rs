@@ -277,7 +277,7 @@ impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
             return;
         }
         let (from, one) = (single(aim.from_m - self.boxes.centre_m), single(ray.direction));
-        let beam = Beam::new(&Bounds { low: from, high: from }, &Bounds { low: one, high: one }, ray.min);
+        let beam = Beam::ray(from, one, ray.min);
         self.boxes.tree.walk::<W>(
             token,
             &beam,

@@ -108,13 +108,7 @@ impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
 
     /// Marks rays that meet one solid. True if there may be any.
     #[inline(always)]
-    fn darken<W: Wide<Real = f32>>(
-        &self,
-        token: W::Token,
-        sheaf: &mut Sheaf,
-        number: u32,
-        stack: &mut Stack,
-    ) -> bool {
+    fn darken<W: Wide<Real = f32>>(&self, token: W::Token, sheaf: &mut Sheaf, number: u32, stack: &mut Stack) -> bool {
         let Some((outline, _)) = (self.solid)(number) else { return false };
         let stand = self.boxes.stand(number);
         let direction = single(stand.direction_in_solid(sheaf.direction));

@@ -258,7 +258,8 @@ fn shadows_of_parallel_rays_are_those_of_single_rays_and_of_brute_force() {
             let direction = vector(&stream, at, 0).normalize();
             let middle = vector(&stream, at, 1) * 12.0;
             let count = 1 + (at as usize * 7) % 64;
-            let from_m: Vec<DVec3> = (0..count as u64).map(|k| middle + vector(&stream, at * 64 + k, 2) * 2.0).collect();
+            let from_m: Vec<DVec3> =
+                (0..count as u64).map(|k| middle + vector(&stream, at * 64 + k, 2) * 2.0).collect();
             let bits = shaded(&world, &from_m, direction, 40.0, Simd::detect());
             assert_eq!(bits, shaded(&world, &from_m, direction, 40.0, Simd::Scalar), "on any registers");
             for (k, &from_m) in from_m.iter().enumerate() {

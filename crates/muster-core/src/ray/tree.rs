@@ -81,7 +81,7 @@ pub(crate) struct Tree {
 }
 
 /// Room for a walk: a tree that needs more is built anew, balanced.
-const STACK: usize = 80;
+const STACK: usize = 56;
 /// From here on binary nodes are halved, so that no input makes a deep tree.
 const DEPTH_MAX: usize = 48;
 const BINS: usize = 24;
@@ -311,6 +311,32 @@ impl Beam {
             let to_low = (axis, from.high[axis], 1.0 / if beam.both[axis] { high.max(TINY) } else { high });
             let to_high = (HIGH + axis, from.low[axis], 1.0 / if beam.both[axis] { low.min(-TINY) } else { low });
             (beam.enter[axis], beam.leave[axis]) = if forth { (to_low, to_high) } else { (to_high, to_low) };
+            if !beam.both[axis] {
+                beam.leave[axis].2 *= SLACK;
+            }
+        }
+        beam
+    }
+
+    /// The beam of one ray.
+    #[inline(always)]
+    pub(crate) fn ray(from: [f32; 3], direction: [f32; 3], min: f32) -> Self {
+        let none = [(0, 0.0, 0.0); 3];
+        let mut beam = Self { enter: none, leave: none, both: [false; 3], any_both: false, min };
+        for axis in 0..3 {
+            let forth = direction[axis] > TINY;
+            // a ray within a plane runs both ways, as little as is possible
+            beam.both[axis] = !forth && direction[axis] >= -TINY;
+            beam.any_both |= beam.both[axis];
+            let (per_low, per_high) = match beam.both[axis] {
+                true => (1.0 / TINY, -1.0 / TINY),
+                false => (1.0 / direction[axis], 1.0 / direction[axis]),
+            };
+            let (to_low, to_high) = ((axis, from[axis], per_low), (HIGH + axis, from[axis], per_high));
+            (beam.enter[axis], beam.leave[axis]) = if forth { (to_low, to_high) } else { (to_high, to_low) };
+            if !beam.both[axis] {
+                beam.leave[axis].2 *= SLACK;
+            }
         }
         beam
     }
@@ -324,11 +350,10 @@ impl Beam {
     /// Where the beam enters each of eight boxes, and which of them it may meet before the limit.
     #[inline(always)]
     fn meets<W: Wide<Real = f32>>(&self, token: W::Token, node: &Node, limit: f32) -> (W, u32) {
-        let mut enter = W::splat(token, self.min);
-        let mut leave = W::splat(token, f32::INFINITY);
-        for axis in 0..3 {
-            enter = Self::reach::<W>(token, node, self.enter[axis]).max(enter);
-        }
+        let [x, y, z] = self.enter;
+        let across = Self::reach::<W>(token, node, x).max(Self::reach::<W>(token, node, y));
+        let mut enter = across.max(Self::reach::<W>(token, node, z).max(W::splat(token, self.min)));
+        let mut leave = W::splat(token, limit);
         if self.any_both {
             for axis in 0..3 {
                 let reached = Self::reach::<W>(token, node, self.leave[axis]);
@@ -339,11 +364,10 @@ impl Beam {
                 }
             }
         } else {
-            for axis in 0..3 {
-                leave = Self::reach::<W>(token, node, self.leave[axis]).min(leave);
-            }
+            let [x, y, z] = self.leave;
+            let across = Self::reach::<W>(token, node, x).min(Self::reach::<W>(token, node, y));
+            leave = across.min(Self::reach::<W>(token, node, z).min(leave));
         }
-        let leave = (leave * W::splat(token, SLACK)).min(W::splat(token, limit));
         (enter, enter.bits(enter.le(leave)))
     }
 }

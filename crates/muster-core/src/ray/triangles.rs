@@ -205,9 +205,9 @@ impl<W: Wide<Real = f32>> Work<W> for CastRay<'_> {
     fn run(self, token: W::Token) {
         let Self { triangles, from_m, direction, min, item, first, stack } = self;
         let from = single(from_m - triangles.centre_m);
-        let beam = Beam::new(&Bounds { low: from, high: from }, &Bounds { low: direction, high: direction }, min);
+        let beam = Beam::ray(from, direction, min);
         let (direction, origin) = (splat3::<W>(token, direction), splat3::<W>(token, from));
-        let (zero, min) = (W::splat(token, 0.0), W::splat(token, min));
+        let (zero, one, min) = (W::splat(token, 0.0), W::splat(token, 1.0), W::splat(token, min));
         triangles.tree.walk::<W>(
             token,
             &beam,
@@ -222,17 +222,17 @@ impl<W: Wide<Real = f32>> Work<W> for CastRay<'_> {
                 let (b, c) = (block.corner::<W>(token, 1, origin), block.corner::<W>(token, 2, origin));
                 let normal = load3::<W>(token, &block.normal);
                 let (facing, across) = (dot(normal, direction), cross(a, direction));
-                let per = W::splat(token, 1.0) / facing;
-                let u = dot(across, sub3(c, a)) * per;
-                let v = dot(across, sub3(a, b)) * per;
-                let edge = W::splat(token, -EDGE);
-                let inside = zero.both(zero.both(edge.le(u), edge.le(v)), (u + v).le(W::splat(token, 1.0 + EDGE)));
-                let distance = dot(normal, a) * per;
-                let near = zero.both(distance.lt(W::splat(token, limit)), min.le(distance));
+                // all is multiplied by what it would have to be divided by: most blocks are missed
+                let (share, sign) = (facing.abs(), one.where_or(zero.le(facing), -one));
+                let (u, v) = (dot(across, sub3(c, a)) * sign, dot(across, sub3(a, b)) * sign);
+                let edge = share * W::splat(token, -EDGE);
+                let inside = zero.both(zero.both(edge.le(u), edge.le(v)), (u + v).le(share - edge));
+                let height = dot(normal, a) * sign;
+                let near = zero.both(height.lt(share * W::splat(token, limit)), (share * min).le(height));
                 let mut nearer = zero.bits(zero.both(inside, near));
                 if nearer != 0 {
                     let mut distances = [0.0; WIDTH];
-                    distance.store(&mut distances);
+                    (height / share).store(&mut distances);
                     while nearer != 0 {
                         let lane = nearer.trailing_zeros() as usize & 7;
                         nearer &= nearer - 1;
@@ -284,7 +284,7 @@ impl<W: Wide<Real = f32>> Work<W> for ShadeRays<'_> {
             #[inline(always)]
             |leaf, limit, _| {
                 let across = Across::<W>::new(token, &triangles.blocks[leaf as usize], towards);
-                match across.shade(token, (&around, from), max, dark) {
+                match across.shade(token, (&around.0, &around.1), from, max, dark) {
                     true if all_dark(&dark[..from.len()]) => f32::NEG_INFINITY,
                     _ => limit,
                 }
@@ -332,12 +332,12 @@ impl<W: Wide<Real = f32>> Across<W> {
     fn shade(
         &self,
         token: W::Token,
-        ((middle, reach), from): (&(Wide3<W>, Wide3<W>), &[[[f32; WIDTH]; 3]]),
+        (middle, reach): (&Wide3<W>, &Wide3<W>),
+        from: &[[[f32; WIDTH]; 3]],
         max: f32,
         dark: &mut [u32; GROUPS],
     ) -> bool {
-        let (zero, edge, whole) =
-            (W::splat(token, 0.0), W::splat(token, -EDGE), W::splat(token, 1.0 + EDGE));
+        let (zero, edge, whole) = (W::splat(token, 0.0), W::splat(token, -EDGE), W::splat(token, 1.0 + EDGE));
         // what some ray within the bounds could have at least and at most
         let (u, v) = (span(self.along[0], *middle, *reach), span(self.along[1], *middle, *reach));
         let distance = span(self.along[2], *middle, *reach);

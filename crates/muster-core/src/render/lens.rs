@@ -66,8 +66,7 @@ impl LensSpec {
         let r2 = at.length_squared();
         let radial = 1.0 + r2 * (k1 + r2 * (k2 + r2 * k3));
         let (x, y) = (at.x, at.y);
-        let shift =
-            DVec2::new(2.0 * p1 * x * y + p2 * (r2 + 2.0 * x * x), p1 * (r2 + 2.0 * y * y) + 2.0 * p2 * x * y);
+        let shift = DVec2::new(2.0 * p1 * x * y + p2 * (r2 + 2.0 * x * x), p1 * (r2 + 2.0 * y * y) + 2.0 * p2 * x * y);
         at * radial + shift
     }
 
@@ -168,7 +167,9 @@ mod tests {
 
     #[test]
     fn rays_of_distorted_pixels_are_seen_at_these_pixels() {
-        for distortion in [[-0.28, 0.07, 1e-3, -8e-4, 0.0], [0.12, -0.04, -2e-3, 1e-3, 0.01], [-0.1, 0.0, 0.0, 0.0, 0.0]] {
+        for distortion in
+            [[-0.28, 0.07, 1e-3, -8e-4, 0.0], [0.12, -0.04, -2e-3, 1e-3, 0.01], [-0.1, 0.0, 0.0, 0.0, 0.0]]
+        {
             let lens = Lens::new(lens(distortion)).unwrap();
             for (number, &ray) in lens.rays.directions().iter().enumerate() {
                 let seen = lens.spec.pixel(ray).unwrap();

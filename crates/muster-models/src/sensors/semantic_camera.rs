@@ -196,7 +196,11 @@ impl Sight<'_> {
             let step = (step + 13) % 27;
             let side = DVec3::new(f64::from(step % 3), f64::from(step / 3 % 3), f64::from(step / 9)) - 1.0;
             let sides = side.abs().element_sum();
-            sides != 2.0 && self.sees_point(thing, pose.position_m + math::rotate(pose.orientation, centre_m + side * half_m * INSIDE))
+            sides != 2.0
+                && self.sees_point(
+                    thing,
+                    pose.position_m + math::rotate(pose.orientation, centre_m + side * half_m * INSIDE),
+                )
         })
     }
 
@@ -204,9 +208,8 @@ impl Sight<'_> {
     fn sees_point(&self, thing: Thing, point_m: DVec3) -> bool {
         let way_m = point_m - self.pose.position_m;
         let seen = math::rotate_inverse(self.pose.orientation, way_m);
-        let inside = seen.x > 0.0
-            && seen.y.abs() <= self.tan_half[0] * seen.x
-            && seen.z.abs() <= self.tan_half[1] * seen.x;
+        let inside =
+            seen.x > 0.0 && seen.y.abs() <= self.tan_half[0] * seen.x && seen.z.abs() <= self.tan_half[1] * seen.x;
         if !inside {
             return false;
         }

@@ -297,7 +297,8 @@ pub(super) fn cameras(how: &How) -> Lines {
     let plan = Plan { warm_up_s: 1.0, batch_s: 2.0, batches: 5 }.quick(how.quick);
     let threads = Some(super::threads(how.threads.unwrap_or(2)));
     let mut lines = Vec::new();
-    let cases = [("asynchronous", Async::Both, true), ("synchronous", Async::None, true), ("unseen", Async::Both, false)];
+    let cases =
+        [("asynchronous", Async::Both, true), ("synchronous", Async::None, true), ("unseen", Async::Both, false)];
     for (variant, asynchronous, seen) in cases {
         let setup = Setup { asynchronous: Some(asynchronous), threads, ..Setup::default() };
         let mut sim = Simulation::from_text(CAMERAS, &setup).map_err(|error| error.to_string())?;

@@ -68,7 +68,11 @@ fn find(world: &World, path: &str) -> Result<Found, String> {
     let sensors = &found.cohort.blueprint.sensors;
     let Some(at) = sensors.iter().position(|slot| slot.name == sensor) else {
         let names: Vec<&str> = sensors.iter().map(|slot| slot.name.as_str()).collect();
-        return Err(format!("found no sensor {sensor:?}{} of {robot}: there are {}", near(sensor, &names), names.join(", ")));
+        return Err(format!(
+            "found no sensor {sensor:?}{} of {robot}: there are {}",
+            near(sensor, &names),
+            names.join(", ")
+        ));
     };
     let slot = &sensors[at];
     if slot.sensor.image().is_none() && slot.sensor.rays().is_none() {

@@ -43,10 +43,9 @@ fn seen(camera: &SemanticCamera, world: &Snapshot) -> Vec<[f64; RECORD]> {
 fn boxes_of_morse_are_seen_where_its_test_expects_them() {
     let camera = SemanticCamera { axes: Axes::World, ..defaults() };
     assert!(seen(&camera, &world(DVec3::ZERO, 0.0, Vec::new())).is_empty());
-    for (at_m, yaw_rad, id, x, y) in [
-        (DVec3::ZERO, 5.0 * PI / 4.0, BLUE, -3.48, -3.0),
-        (DVec3::new(-5.0, 0.0, 0.0), PI, RED, -7.48, 0.0),
-    ] {
+    for (at_m, yaw_rad, id, x, y) in
+        [(DVec3::ZERO, 5.0 * PI / 4.0, BLUE, -3.48, -3.0), (DVec3::new(-5.0, 0.0, 0.0), PI, RED, -7.48, 0.0)]
+    {
         let found = seen(&camera, &world(at_m, yaw_rad, Vec::new()));
         assert_eq!(found.len(), 1);
         let [kind, number, _, px, py, pz, ..] = found[0];

@@ -41,7 +41,10 @@ fn the_spread_of_depth_grows_with_its_square() {
         let variance = points.iter().map(|point| (point[0] - mean) * (point[0] - mean)).sum::<f64>();
         let deviation_m = (variance / points.len() as f64).sqrt();
         let expected_m = depth_m * depth_m * 0.25 / (320.0 / 30.0_f64.to_radians().tan() * 0.12);
-        assert!((deviation_m / expected_m - 1.0).abs() < 0.05, "{deviation_m} m instead of {expected_m} m at {depth_m} m");
+        assert!(
+            (deviation_m / expected_m - 1.0).abs() < 0.05,
+            "{deviation_m} m instead of {expected_m} m at {depth_m} m"
+        );
     }
 }
 

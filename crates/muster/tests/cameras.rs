@@ -177,16 +177,16 @@ const BLUE: [f64; 3] = [0.0, 0.0, 1.0];
 const YELLOW: [f64; 3] = [1.0, 1.0, 0.0];
 
 /// Light without shadows that shows colours as they are.
-const EVEN: &str = "ground: false, ambient: 1.1, sun: {intensity: 0}, sky: {zenith: [0.001, 0.001, 0.001], horizon: [0, 0, 0]}";
+const EVEN: &str =
+    "ground: false, ambient: 1.1, sun: {intensity: 0}, sky: {zenith: [0.001, 0.001, 0.001], horizon: [0, 0, 0]}";
 
 /// What stands 3 m ahead, as the camera shows it: the colours of the middles of its quarters, rows from the top.
 fn quarters(obstacle: &str) -> [[f64; 3]; 4] {
     let camera = "columns: 40, rows: 40, width_deg: 30";
     let robot = eye(camera, "{xyz_m: [0, 0, 0]}");
     let image = image(&format!("{{world: {{{EVEN}, obstacles: {{it: {{{obstacle}}}}}}}, robots: [{robot}]}}"));
-    [(14, 14), (14, 25), (25, 14), (25, 25)].map(|(row, column)| {
-        channels(image[row * 40 + column]).map(|channel| if channel > 0.5 { 1.0 } else { 0.0 })
-    })
+    [(14, 14), (14, 25), (25, 14), (25, 25)]
+        .map(|(row, column)| channels(image[row * 40 + column]).map(|channel| if channel > 0.5 { 1.0 } else { 0.0 }))
 }
 
 #[test]
@@ -216,7 +216,8 @@ fn a_mesh_shows_its_texture_by_its_own_coordinates() {
     let mesh = format!("mesh: {{file: {}/it.obj}}, at: {{xyz_m: [3, 0, 0]}}", folder.display());
     assert_eq!(quarters(&mesh), [RED, GREEN, BLUE, YELLOW]);
     // half of the coordinates: the lower left quarter of the image fills it
-    std::fs::write(folder.join("it.obj"), square.replace("vt 1 0\nvt 1 1\nvt 0 1", "vt 0.5 0\nvt 0.5 0.5\nvt 0 0.5")).unwrap();
+    std::fs::write(folder.join("it.obj"), square.replace("vt 1 0\nvt 1 1\nvt 0 1", "vt 0.5 0\nvt 0.5 0.5\nvt 0 0.5"))
+        .unwrap();
     assert_eq!(quarters(&mesh)[2], BLUE);
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -225,7 +226,9 @@ fn a_mesh_shows_its_texture_by_its_own_coordinates() {
 fn light_follows_the_cosine_and_shadows_fall_where_the_sun_is_hidden() {
     // the camera looks down at a white floor; a plate 2 m above it is out of view, and its shadow is in it
     let robot = eye("columns: 41, rows: 41, width_deg: 60", "{xyz_m: [0, 0, 3], rpy_deg: [0, 90, 0]}");
-    let sun = |elevation_deg: f64| format!("sun: {{azimuth_deg: 90, elevation_deg: {elevation_deg}, intensity: 0.6, colour: [1, 1, 1]}}");
+    let sun = |elevation_deg: f64| {
+        format!("sun: {{azimuth_deg: 90, elevation_deg: {elevation_deg}, intensity: 0.6, colour: [1, 1, 1]}}")
+    };
     let scene = |elevation_deg: f64, plate: &str| {
         format!(
             "{{world: {{ambient: 0.2, sky: {{zenith: [1, 1, 1]}}, {}, ground_skin: {{colour: [1, 1, 1]}}, obstacles: {{{plate}}}}}, \
@@ -269,7 +272,8 @@ fn light_follows_the_cosine_and_shadows_fall_where_the_sun_is_hidden() {
 #[test]
 fn lamps_light_what_is_near_by_the_square_of_the_distance() {
     // night: a lamp of 1000 cd, 2 m over a white floor, is 250 lx below it; a sun of 1 is 100,000 lx
-    let robot = eye("columns: 21, rows: 21, width_deg: 40, exposure: {gain: 200}", "{xyz_m: [0, 0, 3], rpy_deg: [0, 90, 0]}");
+    let robot =
+        eye("columns: 21, rows: 21, width_deg: 40, exposure: {gain: 200}", "{xyz_m: [0, 0, 3], rpy_deg: [0, 90, 0]}");
     let lamp = "{name: lamp, motion: {kind: fixture}, at: {xyz_m: [0, 0, 2]}, light: {intensity_cd: 1000}}";
     let world = "ambient: 0, sun: {intensity: 0}, sky: {zenith: [0, 0, 0], horizon: [0, 0, 0]}, ground_skin: {colour: [1, 1, 1]}";
     let image = image(&format!("{{world: {{{world}}}, robots: [{robot}, {lamp}]}}"));
@@ -286,7 +290,10 @@ fn lamps_light_what_is_near_by_the_square_of_the_distance() {
 #[test]
 fn a_stereo_pair_sees_points_as_far_apart_as_their_distance_says() {
     for distance_m in [2.0, 5.0, 12.0] {
-        let ball = format!("ball: {{sphere_radius_m: {}, at: {{xyz_m: [{distance_m}, 0.1, 0.05]}}, skin: {{colour: [1, 1, 1]}}}}", 0.02 * distance_m);
+        let ball = format!(
+            "ball: {{sphere_radius_m: {}, at: {{xyz_m: [{distance_m}, 0.1, 0.05]}}, skin: {{colour: [1, 1, 1]}}}}",
+            0.02 * distance_m
+        );
         let camera = "camera: {kind: stereo, baseline_m: 0.2, camera: {columns: 320, rows: 240, width_deg: 60}}";
         let mut sim = simulation(&format!(
             "{{world: {{{EVEN}, obstacles: {{{ball}}}}}, robots: [{{name: eye, motion: {{kind: fixture}}, at: {{xyz_m: [0, 0, 0]}}, sensors: {{{camera}}}}}]}}"
@@ -326,7 +333,8 @@ robots:
         let image = heard.values().next_back().unwrap();
         // of the rover the ball is what is nearest to the camera
         let ball = image.chunks_exact(2).enumerate().filter(|(_, record)| record[1] < 0.0 && record[0] < 5.4);
-        let pixels: Vec<DVec2> = ball.map(|(pixel, _)| DVec2::new((pixel % 160) as f64, (pixel / 160) as f64)).collect();
+        let pixels: Vec<DVec2> =
+            ball.map(|(pixel, _)| DVec2::new((pixel % 160) as f64, (pixel / 160) as f64)).collect();
         let seen = pixels.iter().sum::<DVec2>() / pixels.len() as f64;
         let at_m = pose.position_m + math::rotate(pose.orientation, DVec3::new(0.5, 0.0, 0.8));
         let expected = DVec2::new(79.5 - focal * at_m.y / (6.0 - at_m.z), 79.5 - focal * at_m.x / (6.0 - at_m.z));
@@ -354,10 +362,13 @@ robots:
 
 #[test]
 fn a_known_scene_gives_the_same_image_everywhere() {
-    let robot = eye("columns: 64, rows: 48, samples: 2, distortion: {k1: -0.2, k2: 0.03, p1: 0.001}, blur_px: 0.7, exposure: {full_well: 5000}", "{xyz_m: [-6, -9, 2.2], rpy_deg: [0, 5, 60]}");
+    let robot = eye(
+        "columns: 64, rows: 48, samples: 2, distortion: {k1: -0.2, k2: 0.03, p1: 0.001}, blur_px: 0.7, exposure: {full_well: 5000}",
+        "{xyz_m: [-6, -9, 2.2], rpy_deg: [0, 5, 60]}",
+    );
     let image = image(&format!("{{world: {{include: worlds/rescue.yaml}}, robots: [{robot}]}}"));
-    let hash = image.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, &colour| {
-        (hash ^ colour as u64).wrapping_mul(0x0000_0100_0000_01B3)
-    });
+    let hash = image
+        .iter()
+        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, &colour| (hash ^ colour as u64).wrapping_mul(0x0000_0100_0000_01B3));
     assert_eq!(format!("{hash:016x}"), "a57b5b92414f8073");
 }

@@ -10,7 +10,8 @@ use muster_models::REGISTRY;
 use serde_json::{Value, json};
 
 /// What can be listed.
-pub(crate) const FAMILIES: [&str; 13] = [
+pub(crate) const FAMILIES: [&str; 14] = [
+    "actuators",
     "components",
     "demos",
     "drivers",
@@ -37,7 +38,7 @@ struct Item {
 
 /// Lists a family, or everything.
 pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
-    let components = ["drivers", "modifiers", "motions", "sensors", "winds"];
+    let components = ["actuators", "drivers", "modifiers", "motions", "sensors", "winds"];
     let wanted = |item: &Item| match what {
         None => true,
         Some("components") => components.contains(&item.family),
@@ -86,6 +87,7 @@ fn items() -> Vec<Item> {
         let words: Vec<&str> = about.split_whitespace().collect();
         Item { family, name: name.to_owned(), doc: words.join(" "), fields: &[], service: None }
     };
+    items.extend(REGISTRY.actuators.iter().map(|kind| item("actuators", kind)));
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
     items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));
     items.extend(materials());

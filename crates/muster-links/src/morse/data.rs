@@ -1,8 +1,8 @@
 //! What sensors say, as MORSE's components say it: the keys of their `local_data`, in their order.
 //!
-//! A [`Body`] is planned once for a channel and then writes samples. Kinds that MORSE has get its keys, if their samples still
-//! have the fields they are measured with; whatever else (other kinds, samples that modifiers gave other coordinates) has the
-//! names of its fields as keys. Images and clouds of points are base64, as in MORSE.
+//! A [`Body`] is planned once for a channel and then writes samples. Kinds that MORSE has get its keys, whatever coordinates
+//! modifiers gave them; whatever else there is has the names of its fields as keys. Images and clouds of points are base64, as
+//! in MORSE.
 
 use super::codec::{Json, separate, write_float, write_key, write_text};
 use glam::{DQuat, DVec3};
@@ -54,6 +54,8 @@ pub struct Body {
     fields: Vec<Quantity>,
     /// Numbers in a record.
     record: usize,
+    /// The first numbers are latitude, longitude and altitude where MORSE has x, y, z: longitude first.
+    swapped: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +66,7 @@ enum Form {
     OdometryDifferential,
     OdometryIntegrated,
     Gps,
-    GpsRaw { extended: bool, date: (f64, f64) },
+    GpsRaw { extended: bool },
     Imu,
     Velocity,
     Attitude,
@@ -93,17 +95,17 @@ impl Body {
     /// How the samples of a sensor are written.
     pub fn of(slot: &SensorSlot, blueprint: &Blueprint) -> Self {
         let fields = slot.fields().to_vec();
-        let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
-        let axes = fields.iter().all(|field| !field.down) || slot.kind == "truth" || slot.kind == "gps";
+        // modifiers give other numbers and names, but as many in the same order
+        let names: Vec<&str> = slot.sensor.fields().iter().map(|field| field.name).collect();
+        let swapped = names.first() == Some(&"position_m") && fields.first().is_some_and(|first| first.name == "latitude_deg");
         let form = match (slot.kind, names.as_slice()) {
-            _ if !axes => Form::Plain,
             ("truth", ["position_m", "orientation", ..]) => Form::Pose,
             ("odometry", ["distance_m", "travelled_m"]) => Form::OdometryRaw,
             ("odometry", ["distance_m", "displacement_m", "turn_rad"]) => Form::OdometryDifferential,
             ("odometry", ["position_m", ..]) => Form::OdometryIntegrated,
             ("gps", ["position_m"]) => Form::Gps,
             ("gps", ["latitude_deg", "longitude_deg", "altitude_m", "position_m", "velocity_mps", rest @ ..]) => {
-                Form::GpsRaw { extended: rest.contains(&"heading_rad"), date: (0.0, 0.0) }
+                Form::GpsRaw { extended: rest.contains(&"heading_rad") }
             }
             ("imu", ["accel_mps2", "angular_velocity_radps"]) => Form::Imu,
             ("velocity", ["velocity_mps", "body_velocity_mps", "angular_velocity_radps"]) => Form::Velocity,
@@ -132,7 +134,7 @@ impl Body {
             },
             _ => Form::Plain,
         };
-        Self { form, record: Quantity::total(&fields), fields }
+        Self { form, record: Quantity::total(&fields), fields, swapped }
     }
 
     /// The name of MORSE's class that says the same, for `details`.
@@ -143,8 +145,8 @@ impl Body {
             Form::OdometryDifferential => "Odometry",
             Form::OdometryIntegrated => "IntegratedOdometry",
             Form::Gps => "GPS",
-            Form::GpsRaw { extended: false, .. } => "RawGPS",
-            Form::GpsRaw { extended: true, .. } => "ExtendedGPS",
+            Form::GpsRaw { extended: false } => "RawGPS",
+            Form::GpsRaw { extended: true } => "ExtendedGPS",
             Form::Imu => "IMU",
             Form::Laser { .. } => "LaserScanner",
             Form::Image { .. } => "VideoCamera",
@@ -175,7 +177,7 @@ impl Body {
             Form::Plain => self.plain(values, map),
             Form::Clock => (),
             Form::Pose => {
-                map.floats_by_name(["x", "y", "z"], values);
+                self.place(values, map);
                 map.angles(["yaw", "pitch", "roll"], quat(values, 3));
             }
             Form::OdometryRaw => map.float("dS", values[0]),
@@ -189,8 +191,8 @@ impl Body {
                 map.floats_by_name(["vx", "vy", "vz"], &values[7..]);
                 map.floats_by_name(["wz", "wy", "wx"], &[values[12], values[11], values[10]]);
             }
-            Form::Gps => map.floats_by_name(["x", "y", "z"], values),
-            Form::GpsRaw { extended, .. } => {
+            Form::Gps => self.place(values, map),
+            Form::GpsRaw { extended } => {
                 map.floats_by_name(["longitude", "latitude", "altitude"], &[values[1], values[0], values[2]]);
                 map.list("velocity", &values[6..9]);
                 if *extended {
@@ -275,6 +277,13 @@ impl Body {
             Form::Image { lens, record } => image(values, lens, *record, map),
             Form::Points { lens, rays, at, record } => points(values, (lens, rays), (*at, *record), map),
             _ => (),
+        }
+    }
+
+    fn place(&self, values: &[f64], map: &mut MapWriter<'_>) {
+        match self.swapped {
+            true => map.floats_by_name(["x", "y", "z"], &[values[1], values[0], values[2]]),
+            false => map.floats_by_name(["x", "y", "z"], values),
         }
     }
 
@@ -565,7 +574,7 @@ mod tests {
     }
 
     fn written(form: Form, fields: &[Quantity], values: &[f64]) -> String {
-        let body = Body { form, fields: fields.to_vec(), record: Quantity::total(fields) };
+        let body = Body { form, fields: fields.to_vec(), record: Quantity::total(fields), swapped: false };
         let names = Names {
             robots: [(3, ("bob".to_owned(), "rover".to_owned()))].into(),
             obstacles: vec![("wall".to_owned(), "house".to_owned())],

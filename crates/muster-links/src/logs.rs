@@ -81,8 +81,8 @@ struct Log {
 
 #[derive(Default)]
 struct Shelf {
-    /// By robot and sensor.
-    logs: BTreeMap<(String, String), Log>,
+    /// By robot, then by sensor.
+    logs: BTreeMap<String, BTreeMap<String, Log>>,
     tally: Tally,
     notes: Vec<String>,
 }
@@ -132,16 +132,16 @@ impl Logs {
             .ok_or_else(|| refuse(binding.path(), "a sensor that exists"))?;
         let unwritable =
             |error: std::io::Error| refuse(format!("{}: {error}", path.display()), "a file that can be written");
-        let key = (binding.robot.clone(), binding.channel.clone());
         let mut shelf = lock(&self.shelf);
-        if shelf.logs.values().any(|log| log.path == path) {
+        if shelf.all().any(|log| log.path == path) {
             return Err(refuse(format!("{}, which is written already", path.display()), "a file of its own"));
         }
         let file = match rehearsal {
             true => None,
             false => Some(create(&path, &self.format.head(&header)).map_err(unwritable)?),
         };
-        shelf.logs.insert(key, Log { header, file, path, count: 0 });
+        let log = Log { header, file, path, count: 0 };
+        shelf.logs.entry(binding.robot.clone()).or_default().insert(binding.channel.clone(), log);
         Ok(())
     }
 }
@@ -161,17 +161,17 @@ impl Link for Logs {
     fn unbind(&mut self, path: &str) -> bool {
         let Some((robot, channel)) = path.split_once('.') else { return false };
         // what is left in its buffer is written when it is dropped
-        lock(&self.shelf).logs.remove(&(robot.to_owned(), channel.to_owned())).is_some()
+        lock(&self.shelf).logs.get_mut(robot).is_some_and(|logs| logs.remove(channel).is_some())
     }
 
     fn addresses(&self) -> Vec<Address> {
-        let at = |((robot, channel), log): (&(String, String), &Log)| Address {
+        let at = |log: &Log| Address {
             link: self.format.name(),
-            channel: format!("{robot}.{channel}"),
+            channel: format!("{}.{}", log.header.robot, log.header.channel),
             direction: "out",
             at: log.path.display().to_string(),
         };
-        lock(&self.shelf).logs.iter().map(at).collect()
+        lock(&self.shelf).all().map(at).collect()
     }
 
     fn tally(&self) -> Tally {
@@ -185,7 +185,7 @@ impl Link for Logs {
 
 impl Sink for LogSink {
     fn sensors(&self) -> Vec<String> {
-        lock(&self.shelf).logs.keys().map(|(robot, sensor)| format!("{robot}.{sensor}")).collect()
+        lock(&self.shelf).all().map(|log| format!("{}.{}", log.header.robot, log.header.channel)).collect()
     }
 
     fn poses(&self) -> bool {
@@ -198,15 +198,15 @@ impl Sink for LogSink {
         for sample in batch.samples() {
             let Some(names) = batch.directory.robots.get(&sample.robot) else { continue };
             let Some((sensor, _)) = names.sensors.get(sample.sensor as usize) else { continue };
-            let key = (names.name.clone(), sensor.clone());
-            let Some(log) = shelf.logs.get_mut(&key) else { continue };
+            let Some(logs) = shelf.logs.get_mut(&names.name) else { continue };
+            let Some(log) = logs.get_mut(sensor) else { continue };
             self.line.clear();
             let pose = batch.pose_of(sample.robot);
             self.format.write(&mut self.line, &log.header, &sample, (log.count, pose));
             let Some(file) = &mut log.file else { continue };
             if let Err(error) = file.write_all(self.line.as_bytes()) {
                 shelf.notes.push(format!("{}: {error}; it is written no more", log.path.display()));
-                shelf.logs.remove(&key);
+                logs.remove(sensor);
                 continue;
             }
             log.count += 1;
@@ -227,12 +227,17 @@ impl Sink for LogSink {
 impl Shelf {
     fn flush(&mut self) {
         let notes = &mut self.notes;
-        self.logs.retain(|_, log| match log.file.as_mut().map_or(Ok(()), Write::flush) {
+        let mut written = |log: &mut Log| match log.file.as_mut().map_or(Ok(()), Write::flush) {
             Ok(()) => true,
             Err(error) => {
                 notes.push(format!("{}: {error}; it is written no more", log.path.display()));
                 false
             }
-        });
+        };
+        self.logs.values_mut().for_each(|logs| logs.retain(|_, log| written(log)));
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Log> {
+        self.logs.values().flat_map(BTreeMap::values)
     }
 }

@@ -130,3 +130,20 @@ fn a_full_disk_ends_the_log_and_not_the_run() {
     sim.run_for(1.0);
     assert_eq!(sim.world().time().s(), 3.0);
 }
+
+#[test]
+fn p12_without_a_socket_there_is_no_thread_of_links_and_no_port() {
+    let folder = folder("quiet");
+    let links = "    links: [{channel: \"*\", to: csv}]\n";
+    let text = rovers(links, &format!("links: {{csv: {{folder: {folder:?}}}}}\n"));
+    let mut sim = Simulation::from_text(&text, &Setup::default()).unwrap();
+    sim.open_links(PortBase::AsWritten).unwrap();
+    sim.run_for(0.5);
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).unwrap_or_default());
+    assert!(names.into_iter().all(|name| name.trim() != "links"));
+    let sockets = std::fs::read_dir("/proc/self/fd").unwrap();
+    let targets = sockets.filter_map(|fd| std::fs::read_link(fd.unwrap().path()).ok());
+    assert!(targets.into_iter().all(|target| !target.to_string_lossy().starts_with("socket:")));
+    std::fs::remove_dir_all(folder).unwrap();
+}

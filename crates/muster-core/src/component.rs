@@ -11,6 +11,7 @@ use crate::actuator::Actuator;
 use crate::contact::{Groups, Mass, Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
+use crate::link::LinkKind;
 use crate::model::Environment;
 use crate::node::{Node, Problems};
 use crate::render::lens::Lens;
@@ -58,6 +59,8 @@ pub struct Registry {
     pub services: &'static [Service],
     /// Their named inputs.
     pub actuators: &'static [Kind<dyn Actuator>],
+    /// How they speak to programs outside.
+    pub links: &'static [&'static LinkKind],
 }
 
 /// Moves robots: the only component that may change poses.

@@ -13,7 +13,7 @@ pub mod winds;
 
 use muster_core::component::Registry;
 
-/// Every built-in component.
+/// Every built-in component; links come from elsewhere.
 pub const REGISTRY: Registry = Registry {
     motions: motions::MOTIONS,
     drivers: drivers::DRIVERS,
@@ -22,4 +22,5 @@ pub const REGISTRY: Registry = Registry {
     winds: winds::WINDS,
     services: services::SERVICES,
     actuators: actuators::ACTUATORS,
+    links: &[],
 };

@@ -592,6 +592,7 @@ pub const REGISTRY: Registry = Registry {
     winds: winds::WINDS,
     services: services::SERVICES,
     actuators: actuators::ACTUATORS,
+    links: &muster_links::protocol::KINDS,
 };
 
 /// A simulation of a text that may use the kinds of this file.

@@ -12,7 +12,9 @@
 
 pub mod codec;
 pub mod data;
+mod details;
 mod hub;
+mod objects;
 mod services;
 mod sessions;
 mod sink;
@@ -150,9 +152,9 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Link>, Unopened> {
     };
     socket.open_ports(opening)?;
     for binding in opening.bindings {
-        let channel = socket.channel(binding, opening.world).map_err(|found| {
-            Unopened::binding(binding, found, "a sensor, an actuator or a robot that is there")
-        })?;
+        let channel = socket
+            .channel(binding, opening.world)
+            .map_err(|found| Unopened::binding(binding, found, "a sensor, an actuator or a robot that is there"))?;
         socket.stream(channel, opening)?;
     }
     for compound in compounds(&socket.settings.compounds) {

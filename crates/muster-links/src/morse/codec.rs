@@ -463,7 +463,8 @@ impl Request {
         }
         let (service, rest) = split(rest);
         if service.is_empty() {
-            let why = "Malformed request: at least 3 values and at most 4 are expected (id, component, service, [params])";
+            let why =
+                "Malformed request: at least 3 values and at most 4 are expected (id, component, service, [params])";
             return Some(Self::Malformed { id, why: why.to_owned() });
         }
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -97,7 +97,8 @@ impl Body {
         let fields = slot.fields().to_vec();
         // modifiers give other numbers and names, but as many in the same order
         let names: Vec<&str> = slot.sensor.fields().iter().map(|field| field.name).collect();
-        let swapped = names.first() == Some(&"position_m") && fields.first().is_some_and(|first| first.name == "latitude_deg");
+        let swapped =
+            names.first() == Some(&"position_m") && fields.first().is_some_and(|first| first.name == "latitude_deg");
         let form = match (slot.kind, names.as_slice()) {
             ("truth", ["position_m", "orientation", ..]) => Form::Pose,
             ("odometry", ["distance_m", "travelled_m"]) => Form::OdometryRaw,
@@ -109,7 +110,9 @@ impl Body {
             }
             ("imu", ["accel_mps2", "angular_velocity_radps"]) => Form::Imu,
             ("velocity", ["velocity_mps", "body_velocity_mps", "angular_velocity_radps"]) => Form::Velocity,
-            ("attitude", ["orientation", "roll_rad", "pitch_rad", "yaw_rad", "angular_velocity_radps"]) => Form::Attitude,
+            ("attitude", ["orientation", "roll_rad", "pitch_rad", "yaw_rad", "angular_velocity_radps"]) => {
+                Form::Attitude
+            }
             ("gyroscope", ["yaw_rad", "pitch_rad", "roll_rad", ..]) => Form::Gyroscope,
             ("accelerometer", ["distance_m", "velocity_mps", "acceleration_mps2"]) => Form::Accelerometer,
             ("barometer", ["pressure_pa", ..]) => Form::Barometer,
@@ -223,7 +226,9 @@ impl Body {
             }
             Form::Barometer => map.float("pressure", values[0]),
             Form::Airspeed => map.float("diff_pressure", values[1]),
-            Form::Magnetometer => map.floats_by_name(["x", "y", "z"], &[values[0] * NANO, values[1] * NANO, values[2] * NANO]),
+            Form::Magnetometer => {
+                map.floats_by_name(["x", "y", "z"], &[values[0] * NANO, values[1] * NANO, values[2] * NANO])
+            }
             Form::RadarAltimeter => map.float("z", if values[1] > 0.0 { values[0] } else { f64::INFINITY }),
             Form::Thermometer => map.float("temperature", values[0]),
             _ => self.things(values, names, map),
@@ -347,9 +352,7 @@ fn slopes(lens: &Lens) -> Vec<[f64; 2]> {
     let LensSpec { columns, rows, focal_px, centre_px, .. } = lens.spec;
     let pixels = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
     pixels
-        .map(|(column, row)| {
-            [(column as f64 - centre_px.x) / focal_px.x, (row as f64 - centre_px.y) / focal_px.y]
-        })
+        .map(|(column, row)| [(column as f64 - centre_px.x) / focal_px.x, (row as f64 - centre_px.y) / focal_px.y])
         .collect()
 }
 
@@ -589,7 +592,10 @@ mod tests {
         let fields = [Quantity::many("position_m", 3), Quantity::many("orientation", 4)];
         let half = std::f64::consts::FRAC_1_SQRT_2;
         let text = written(Form::Pose, &fields, &[1.0, 2.0, 0.1, 0.0, 0.0, half, half]);
-        assert!(text.starts_with(r#"{"timestamp": 1.5, "x": 1.0, "y": 2.0, "z": 0.1, "yaw": 1.57079632679489"#), "{text}");
+        assert!(
+            text.starts_with(r#"{"timestamp": 1.5, "x": 1.0, "y": 2.0, "z": 0.1, "yaw": 1.57079632679489"#),
+            "{text}"
+        );
         assert!(text.ends_with(r#", "pitch": 0.0, "roll": 0.0}"#), "{text}");
     }
 
@@ -607,13 +613,15 @@ mod tests {
             Quantity::many("orientation", 4),
         ];
         let text = written(Form::SemanticCamera, &seen, &[1.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0]);
-        assert!(text.contains(r#""name": "wall", "description": "", "type": "house", "position": [1.0, 2.0, 3.0], "#), "{text}");
+        assert!(
+            text.contains(r#""name": "wall", "description": "", "type": "house", "position": [1.0, 2.0, 3.0], "#),
+            "{text}"
+        );
     }
 
     #[test]
     fn ranges_without_an_end_are_at_the_origin_and_as_long_as_the_sensor_reaches() {
-        let laser =
-            Form::Laser { rays: vec![DVec3::X, DVec3::Y], range_max_m: 30.0, remission: false };
+        let laser = Form::Laser { rays: vec![DVec3::X, DVec3::Y], range_max_m: 30.0, remission: false };
         let text = written(laser, &[Quantity::one("range_m")], &[2.0, f64::INFINITY]);
         let expected =
             r#"{"timestamp": 1.5, "point_list": [[2.0, 0.0, 0.0], [0.0, 0.0, 0.0]], "range_list": [2.0, 30.0]}"#;
@@ -623,7 +631,11 @@ mod tests {
     #[test]
     fn images_are_rows_of_red_green_blue_and_opacity_with_their_matrix() {
         let lens = LensSpec::pinhole(2, 1, 1.0);
-        let text = written(Form::Image { lens, record: 1 }, &[Quantity::one("colour")], &[f64::from(0x01_02_03), f64::from(0xff_00_80)]);
+        let text = written(
+            Form::Image { lens, record: 1 },
+            &[Quantity::one("colour")],
+            &[f64::from(0x01_02_03), f64::from(0xff_00_80)],
+        );
         let expected = r#"{"timestamp": 1.5, "height": 1, "width": 2, "image": "AQID//8AgP8=", "intrinsic_matrix": [[1.0, 0.0, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]}"#;
         assert_eq!(text, expected);
     }

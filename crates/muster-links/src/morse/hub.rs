@@ -194,7 +194,11 @@ pub(crate) struct Waiting {
 pub(crate) enum Incoming {
     Request(Waiting),
     /// A message for an actuator, with whom to tell what is wrong with it.
-    Message { channel: usize, json: Json, traffic: Arc<Traffic> },
+    Message {
+        channel: usize,
+        json: Json,
+        traffic: Arc<Traffic>,
+    },
 }
 
 /// What came in and waits for the loop, in order. Of messages for one actuator only the last is kept.
@@ -317,10 +321,13 @@ impl Hub {
         let requests = std::mem::take(&mut inbox.requests);
         let messages = std::mem::take(&mut inbox.messages);
         drop(inbox);
-        let mut all: Vec<(u64, Incoming)> = requests.into_iter().map(|(at, each)| (at, Incoming::Request(each))).collect();
-        all.extend(messages.into_iter().map(|(channel, (at, json, traffic))| {
-            (at, Incoming::Message { channel, json, traffic })
-        }));
+        let mut all: Vec<(u64, Incoming)> =
+            requests.into_iter().map(|(at, each)| (at, Incoming::Request(each))).collect();
+        all.extend(
+            messages
+                .into_iter()
+                .map(|(channel, (at, json, traffic))| (at, Incoming::Message { channel, json, traffic })),
+        );
         all.sort_by_key(|(at, _)| *at);
         all.into_iter().map(|(_, incoming)| incoming).collect()
     }

@@ -119,8 +119,9 @@ impl Fleet {
         let json = Json::Map(entries);
         for (key, adds) in [("subscribe", true), ("unsubscribe", false)] {
             let Some(patterns) = json.get(key) else { continue };
-            let patterns: Option<Vec<&str>> =
-                patterns.items().map_or_else(|| patterns.text().map(|one| vec![one]), |all| all.iter().map(Json::text).collect());
+            let patterns: Option<Vec<&str>> = patterns
+                .items()
+                .map_or_else(|| patterns.text().map(|one| vec![one]), |all| all.iter().map(Json::text).collect());
             let patterns = patterns.ok_or_else(|| format!("found {key} without patterns, expected a list of texts"))?;
             self.subscribe(peer, &patterns, adds);
         }

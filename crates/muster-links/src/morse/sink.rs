@@ -71,10 +71,9 @@ impl SocketSink {
                 Sort::Compound { sensors } => {
                     sensors.iter().enumerate().for_each(|(at, (name, _))| lead(name, Some(at)));
                     let compound = self.compounds.entry(number).or_default();
-                    let path = |(name, _): &(String, _)| (format!("{}.{name}", channel.robot), Vec::new());
                     compound.members.resize_with(sensors.len(), Default::default);
-                    for (known, new) in compound.members.iter_mut().zip(sensors.iter().map(path)) {
-                        known.0 = new.0;
+                    for ((path, _), (name, _)) in compound.members.iter_mut().zip(sensors) {
+                        *path = format!("{}.{name}", channel.robot);
                     }
                     compound.fleet = fleet;
                 }
@@ -98,7 +97,8 @@ impl SocketSink {
                 }
                 (Sort::Compound { sensors }, Some(member)) => {
                     let Some(compound) = self.compounds.get_mut(&route.channel) else { continue };
-                    let (Some((_, body)), Some((_, text))) = (sensors.get(member), compound.members.get_mut(member)) else {
+                    let (Some((_, body)), Some((_, text))) = (sensors.get(member), compound.members.get_mut(member))
+                    else {
                         continue;
                     };
                     text.clear();
@@ -136,12 +136,7 @@ impl SocketSink {
 }
 
 /// Hands the body of a sample to those who hear its channel: at once by its stream, and gathered on the fleet port.
-fn deliver(
-    (channel, listeners): (&Channel, &[usize]),
-    body: &[u8],
-    line: &mut Vec<u8>,
-    fleet: &mut [Vec<u8>],
-) {
+fn deliver((channel, listeners): (&Channel, &[usize]), body: &[u8], line: &mut Vec<u8>, fleet: &mut [Vec<u8>]) {
     if !channel.peers.is_empty() {
         line.clear();
         line.extend_from_slice(body);
@@ -149,8 +144,8 @@ fn deliver(
         let shared: Arc<[u8]> = Arc::from(line.as_slice());
         channel.peers.iter().for_each(|peer| peer.sample(Arc::clone(&shared)));
     }
-    for listener in listeners.iter().filter_map(|at| fleet.get_mut(*at).map(|text| (at, text))) {
-        let text = listener.1;
+    for at in listeners {
+        let Some(text) = fleet.get_mut(*at) else { continue };
         text.push(b'{');
         write_key("channel", text);
         super::codec::write_text(&channel.path, text);
@@ -185,4 +180,3 @@ impl Sink for SocketSink {
         }
     }
 }
-

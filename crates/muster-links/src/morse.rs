@@ -46,6 +46,30 @@ spec! {
         stream: bool = true;
         /// Whether services can be asked of it.
         service: bool = true;
+        /// The name clients know it by, after the robot's; its own if not written. It may have dots.
+        name: Option<String>;
+        /// The name of MORSE's class that clients are told.
+        class: Option<String>;
+        /// Of an actuator: in which coordinates places come.
+        coordinates: Coordinates = Coordinates::World;
+    }
+}
+
+choice! {
+    /// Coordinates in which an actuator is told places (`x`, `y`, `z`) and angles.
+    pub enum Coordinates {
+        /// East, north, up, in metres.
+        World = "world",
+        /// North, east, down.
+        Ned = "ned",
+        /// The world's in feet.
+        Feet = "feet",
+        /// Easting, northing and altitude on the grid of the origin's zone.
+        Utm = "utm",
+        /// Earth-centred.
+        Ecef = "ecef",
+        /// Longitude, latitude and altitude.
+        Geodetic = "geodetic",
     }
 }
 
@@ -289,7 +313,7 @@ impl Link for Socket {
 
     fn bind(&mut self, binding: &Binding, world: &World) -> Result<(), String> {
         let mut channel = self.channel(binding, world)?;
-        if self.hub.has(&channel.path) {
+        if self.hub.has(&channel.bound) {
             return Err(format!("found {} bound already, expected another channel", channel.path));
         }
         if self.settings.streams && channel.wants_stream() {

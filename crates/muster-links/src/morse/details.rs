@@ -86,11 +86,13 @@ pub(super) fn details(board: &Board, desk: &Desk<'_>, environment: &str) -> Json
             .filter(|channel| !matches!(channel.sort, Sort::Robot))
             .map(|channel| (channel.path.clone(), component(channel, &robot.cohort.blueprint, desk.world)))
             .collect();
+        let whole = board.channels.values().find(|each| each.robot == address && matches!(each.sort, Sort::Robot));
+        let class = whole.and_then(|channel| channel.class.as_deref());
         let offered = desk.services.iter().filter(|service| service.offered_by(&robot.cohort));
         let services = offered.map(|service| service.name).chain(COMPONENT.iter().map(|row| row.0));
         Json::map([
             ("name", Json::Text(address)),
-            ("type", Json::from(robot_class(&robot.cohort.blueprint.kind))),
+            ("type", Json::from(class.unwrap_or_else(|| robot_class(&robot.cohort.blueprint.kind)))),
             ("components", Json::Map(components)),
             ("services", texts(services)),
             ("services_interfaces", texts([SERVICES])),
@@ -120,6 +122,9 @@ fn component(channel: &Channel, blueprint: &Blueprint, world: &World) -> Json {
             Vec::new()
         }
     };
+    if let Some(class) = &channel.class {
+        entries[0].1 = Json::Text(class.clone());
+    }
     if channel.service && !offers.is_empty() {
         entries.push(("services", texts(offers)));
         entries.push(("service_interfaces", texts([SERVICES])));
@@ -207,7 +212,7 @@ pub(super) fn of_sensor(
         "get_local_data" => {
             let Sort::Sensor { body, .. } = &channel.sort else { return Err("found no sensor".to_owned()) };
             let world = robot.world();
-            let values = world.property(&channel.path).map_err(|error| error.to_string())?;
+            let values = world.property(&channel.bound).map_err(|error| error.to_string())?;
             let mut text = Vec::new();
             body.write(world.time(), &values, &board.names, &mut text);
             parse(&text)
@@ -230,7 +235,7 @@ pub(super) fn of_sensor(
 pub(super) fn set_property(channel: &Channel, arguments: &[Json], desk: &mut Desk<'_>) -> Result<Json, String> {
     let name = arguments.first().and_then(Json::text).unwrap_or_default();
     let paths = [
-        format!("{}.{name}", channel.path),
+        format!("{}.{name}", channel.bound),
         format!("{}.driver.{name}", channel.robot),
         format!("{}.{name}", channel.robot),
     ];

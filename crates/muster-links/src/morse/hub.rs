@@ -3,7 +3,7 @@
 
 use super::codec::{Json, Request};
 use super::data::{Body, Names};
-use super::{CompoundText, SocketOptions, port};
+use super::{CompoundText, Coordinates, SocketOptions, port};
 use crate::link::Tally;
 use crate::net::{Door, Peer, Traffic, lock};
 use muster_core::actuator::ActuatorSlot;
@@ -38,7 +38,13 @@ pub(crate) enum Sort {
 
 /// A channel that is bound.
 pub(crate) struct Channel {
+    /// The name clients know it by.
     pub(crate) path: String,
+    /// The name of its binding.
+    pub(crate) bound: String,
+    /// The name of MORSE's class, if one was written.
+    pub(crate) class: Option<String>,
+    pub(crate) coordinates: Coordinates,
     pub(crate) robot: String,
     pub(crate) sort: Sort,
     pub(crate) port: Option<u16>,
@@ -70,7 +76,10 @@ pub(crate) fn actuator<'a>(robot: &'a Robot, name: &str) -> Option<&'a ActuatorS
 impl Channel {
     fn new(path: String, robot: &str, sort: Sort) -> Self {
         Self {
+            bound: path.clone(),
             path,
+            class: None,
+            coordinates: Coordinates::World,
             robot: robot.to_owned(),
             sort,
             port: None,
@@ -95,7 +104,11 @@ impl Channel {
         } else {
             return Err(format!("no channel {name:?} of {}", binding.robot));
         };
+        let path = options.name.as_ref().map_or_else(|| binding.path(), |name| format!("{}.{name}", binding.robot));
         Ok(Self {
+            path,
+            class: options.class.clone(),
+            coordinates: options.coordinates,
             port: options.port.map(port),
             wants_stream: options.stream,
             service: options.service,
@@ -245,14 +258,14 @@ impl Hub {
         board.version += 1;
     }
 
-    pub(crate) fn has(&self, path: &str) -> bool {
-        lock(&self.board).channels.values().any(|channel| channel.path == path)
+    pub(crate) fn has(&self, bound: &str) -> bool {
+        lock(&self.board).channels.values().any(|channel| channel.bound == bound)
     }
 
     /// Lets go of a channel; the stream it had.
-    pub(crate) fn remove(&self, path: &str) -> Option<Option<Stream>> {
+    pub(crate) fn remove(&self, bound: &str) -> Option<Option<Stream>> {
         let mut board = lock(&self.board);
-        let number = board.channels.iter().find(|(_, channel)| channel.path == path).map(|(number, _)| *number)?;
+        let number = board.channels.iter().find(|(_, channel)| channel.bound == bound).map(|(number, _)| *number)?;
         let channel = board.channels.remove(&number)?;
         board.version += 1;
         if let Some(stream) = &channel.stream {

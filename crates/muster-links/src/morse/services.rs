@@ -5,10 +5,12 @@
 
 use super::codec::{Json, Request, Status, answer};
 use super::hub::{Board, Channel, Hub, Incoming, Sort, Waiting, actuator};
-use super::{details, objects};
+use super::{Coordinates, details, objects};
 use crate::link::{Desk, Wish};
 use crate::net::{Peer, Traffic, lock};
+use glam::DVec3;
 use muster_core::actuator::{Actuator, Ask, Deed, Input, Told};
+use muster_core::geodesy::{Geodetic, TangentPlane, Utm, ecef_from_geodetic};
 use muster_core::service::{Answer, Datum, Form, Outcome, Parameter, Service, View};
 use muster_core::time::SimTime;
 use muster_core::world::World;
@@ -508,10 +510,49 @@ fn obey(channel: &Channel, json: &Json, desk: &mut Desk<'_>) -> Result<(), Strin
     let robot = View::of(desk.world, number.ok_or("the robot is gone")?);
     let owner = robot.robot().ok_or("the robot is gone")?;
     let slot = actuator(owner, name).ok_or("the actuator is gone")?;
-    let values = values_of(&slot.actuator.inputs(&owner.cohort), json)?;
+    let mut json = json.clone();
+    to_world(channel.coordinates, &mut json, &desk.world.model().environment.origin);
+    let values = values_of(&slot.actuator.inputs(&owner.cohort), &json)?;
     let Ask { robot: other, service, arguments } = Actuator::command(&*slot.actuator, &robot, &values)?;
     desk.command(other.as_deref().unwrap_or(&channel.robot), service, &arguments)
 }
+
+/// Turns places and angles of a message into those of the world.
+fn to_world(coordinates: Coordinates, json: &mut Json, origin: &Geodetic) {
+    let Json::Map(entries) = json else { return };
+    let at = |key: &str| entries.iter().position(|(name, value)| name == key && value.number().is_some());
+    let places = [at("x"), at("y"), at("z")];
+    let (yaw, pitch) = (at("yaw"), at("pitch"));
+    let get = |entries: &[(String, Json)], at: Option<usize>| at.and_then(|at| entries[at].1.number()).unwrap_or(0.0);
+    let [x, y, z] = places.map(|place| get(entries, place));
+    let plane = TangentPlane::new(origin);
+    let of_earth = |place: Geodetic| plane.position_m(ecef_from_geodetic(&place)).to_array();
+    let world = match coordinates {
+        Coordinates::World => return,
+        Coordinates::Ned => [y, x, -z],
+        Coordinates::Feet => [x, y, z].map(|feet| feet * METRES_IN_A_FOOT),
+        Coordinates::Ecef => plane.position_m(DVec3::new(x, y, z)).to_array(),
+        Coordinates::Geodetic => of_earth(Geodetic { latitude_deg: y, longitude_deg: x, altitude_m: z }),
+        Coordinates::Utm => {
+            let zone = Utm::from_geodetic(origin);
+            of_earth(Utm { easting_m: x, northing_m: y, ..zone }.geodetic(z))
+        }
+    };
+    for (place, value) in places.into_iter().zip(world) {
+        if let Some(at) = place {
+            entries[at].1 = Json::Float(value);
+        }
+    }
+    if coordinates == Coordinates::Ned {
+        for (place, value) in [(yaw, std::f64::consts::FRAC_PI_2 - get(entries, yaw)), (pitch, -get(entries, pitch))] {
+            if let Some(at) = place {
+                entries[at].1 = Json::Float(value);
+            }
+        }
+    }
+}
+
+const METRES_IN_A_FOOT: f64 = 0.3048;
 
 /// The numbers of a message.
 fn values_of(inputs: &[Input], json: &Json) -> Result<Vec<f64>, String> {

@@ -58,7 +58,7 @@ def client(port):
     try:
         yield simu
     finally:
-        simu.close(True)
+        simu.close(True, wait_publishers=False)
 
 
 FAILURES = []
@@ -329,11 +329,29 @@ def autopilot():
             json.loads(text)
 
 
+def clients():
+    """The examples of clients do what they say."""
+    examples = os.path.join(HERE, "..", "..", "..", "..", "examples")
+    service, fleet = free_port(), free_port()
+    command = [MUSTER, "run", os.path.join(examples, "remote.yaml"), "--rtf", "1", "--for", "300s", "--quiet",
+               "--set", "links.socket.service_port=%d" % service, "--set", "links.socket.fleet_port=%d" % fleet]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            connects(service).close()
+            for name, port in (("rover.py", service), ("fleet.py", fleet)):
+                ran = subprocess.run([sys.executable, os.path.join(examples, "clients", name), str(port)],
+                                     capture_output=True, text=True, timeout=120)
+                check("%s: %s" % (name, ran.stdout.strip().replace("\n", "; ")), ran.returncode == 0, ran.stderr.strip())
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
 def main():
     if "--check" not in sys.argv:
         print(__doc__)
         return 2
-    for part in (rover, raw_requests, lock_step, autopilot):
+    for part in (rover, raw_requests, lock_step, autopilot, clients):
         print("== %s" % part.__name__)
         part()
     print("%d failures" % len(FAILURES))

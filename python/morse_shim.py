@@ -268,22 +268,15 @@ GroundRobot = WheeledRobot = Robot
 AT_ONCE = {"speed_max_mps": 20, "turn_max_radps": 20, "wheel_accel_max_radps2": 1e6}
 
 
+def standing(shape, rest_m):
+    """The outline of a robot that stands on the ground with its origin at this height."""
+    height = shape["box_size_m"][2] if "box_size_m" in shape else shape["cylinder"]["height_m"]
+    return {"body": dict(shape, at={"xyz_m": [0, 0, round(height / 2 - rest_m + 0.01, 6)]})}
+
+
 def differential(radius_m, gap_m, shape):
     motion = dict(kind="differential", rate_hz=1000, wheel_radius_m=radius_m, wheel_gap_m=gap_m, **AT_ONCE)
-    return lambda robot: {"motion": motion, "shape": shape}
-
-
-def flown(kind, imu_hz, truth_hz, controller):
-    """A vehicle with a controller that reads sensors of its own."""
-
-    def text(robot):
-        motion = dict(kind=kind["kind"], rate_hz=kind["rate_hz"])
-        sensors = {"_truth": {"kind": "truth", "rate_hz": truth_hz}}
-        if imu_hz:
-            sensors["_imu"] = {"kind": "imu", "rate_hz": imu_hz}
-        return {"motion": motion, "controller": dict(controller), "shape": kind["shape"], "sensors": sensors}
-
-    return text
+    return lambda robot: {"motion": motion, "parts": standing(shape, robot._rest_m)}
 
 
 def quadrotor(robot):
@@ -293,6 +286,8 @@ def quadrotor(robot):
         motion = {"kind": "quadrotor", "rate_hz": 1000, "mass_kg": robot.mass or 0.6, "rotor_up_s": 0, "rotor_down_s": 0,
                   "rotor_max_radps": 1500, "start_rotors": "rest", "speed_max_mps": 100}
         return {"motion": motion, "shape": {"sphere_radius_m": 0.25}}
+    if not any(isinstance(each, FLIGHT) for each in robot.children):
+        return point({"sphere_radius_m": 0.25})(robot)
     motion = {"kind": "quadrotor", "rate_hz": 1000}
     controller = {"kind": "flight_control", "rate_hz": 500, "imu": "_imu", "pose": "_truth"}
     if robot.mass:
@@ -317,7 +312,7 @@ def robot_class(name, text, rest_m, about=""):
 
 
 ATRV = robot_class("ATRV", differential(0.19, 0.65, {"box_size_m": [1.05, 0.8, 0.65]}), 0.10)
-Morsy = robot_class("Morsy", differential(0.05, 0.2, {"sphere_radius_m": 0.12}), 0.1)
+Morsy = robot_class("Morsy", differential(0.05, 0.2, {"box_size_m": [0.25, 0.22, 0.2]}), 0.1)
 Pioneer3DX = robot_class("Pioneer3DX", differential(0.0975, 0.33, {"box_size_m": [0.455, 0.381, 0.237]}), 0.16)
 PatrolBot = robot_class("PatrolBot", differential(0.0955, 0.35, {"box_size_m": [0.59, 0.48, 0.38]}), 0.19)
 SegwayRMP400 = robot_class("SegwayRMP400", differential(0.27, 0.6, {"box_size_m": [1.12, 0.76, 0.56]}), 0.27)
@@ -328,8 +323,9 @@ Hummer = robot_class("Hummer", lambda robot: {"motion": {"kind": "ackermann", "r
                      "the Hummer drives forward along x here, as every robot, not along its y axis")
 Quadrotor = QuadrotorDynamic = robot_class("Quadrotor", quadrotor, None)
 QUAD2012 = robot_class("QUAD2012", point({"none": True}), None)
-RMax = robot_class("RMax", library("rmax"), None)
-Submarine = robot_class("Submarine", library("submarine"), None)
+# without gravity in MORSE, and moved by what is asked of them alone
+RMax = robot_class("RMax", point({"box_size_m": [2.75, 0.72, 1.08]}), None)
+Submarine = robot_class("Submarine", point({"box_size_m": [3.0, 1.0, 1.0]}), None)
 Human = robot_class("Human", library("human"), None)
 FakeRobot = robot_class("FakeRobot", point({"none": True}), None)
 Victim = robot_class("Victim", lambda robot: {"kind": "human", "tags": ["victim", "Victim_Tag"]}, None,
@@ -571,7 +567,8 @@ RotorcraftWaypoint = actuator_class("RotorcraftWaypoint", "rotorcraft_waypoint",
 StabilizedQuadrotor = actuator_class("StabilizedQuadrotor", "stabilized")
 QuadrotorDynamicControl = actuator_class("QuadrotorDynamicControl", "engines",
                                          {"ThrustFactor": "thrust_ns2", "DragFactor": "drag_nms2", "Lever": "lever_m"})
-PTU = actuator_class("PTU", "pan_tilt")
+FLIGHT = (RotorcraftAttitude, RotorcraftVelocity, RotorcraftWaypoint, StabilizedQuadrotor)
+PTU = actuator_class("PTU", "pan_tilt", {})
 Gripper = actuator_class("Gripper", "gripper", {"Angle": "angle_deg", "Distance": "distance_m"})
 Light = actuator_class("Light", "light", {})
 Keyboard = actuator_class("Keyboard", "keyboard", {})
@@ -584,7 +581,12 @@ def missing_actuator(name, what):
         self._exportable = True
         note("%s is not simulated: %s" % (name, what))
 
-    return type(name, (ActuatorCreator,), {"__init__": init, "block": lambda self: None})
+    def other(self, method):
+        if method.startswith("_"):
+            raise AttributeError(method)
+        return lambda *args, **kwargs: note("%s() of %s has no meaning here" % (method, name))
+
+    return type(name, (ActuatorCreator,), {"__init__": init, "block": lambda self: None, "__getattr__": other})
 
 
 Armature = missing_actuator("Armature", "arms come as Blender files; describe joints as `frames` of a robot instead")
@@ -753,8 +755,8 @@ class Environment(AbstractComponent):
     def set_gravity(self, gravity=9.81):
         self.gravity = float(gravity)
 
-    def simulator_frequency(self, base_frequency=60, logic_step_max=20, physics_step_max=20):
-        FREQUENCY[0] = float(base_frequency)
+    def simulator_frequency(self, base_frequency=60, logic_step_max=20, physics_step_max=20, fps=None):
+        FREQUENCY[0] = float(fps or base_frequency)
 
     def set_time_scale(self, slowdown_by=None, accelerate_by=None):
         self.rtf = float(accelerate_by) if accelerate_by else 1.0 / float(slowdown_by)
@@ -919,9 +921,9 @@ class Scenario(object):
         get = env._properties.get
         if env.gravity != 9.81:
             text["gravity_mps2"] = [0, 0, number(-env.gravity)]
-        if get("latitude") is not None or get("longitude") is not None:
-            text["origin"] = {"latitude_deg": number(get("latitude", 0)), "longitude_deg": number(get("longitude", 0)),
-                              "altitude_m": number(get("altitude", 0))}
+        # MORSE's origin is at sea level unless the script says otherwise
+        text["origin"] = {"latitude_deg": number(get("latitude", 0)), "longitude_deg": number(get("longitude", 0)),
+                          "altitude_m": number(get("altitude", 0))}
         if get("muster_horizon"):
             text["sky"] = {"horizon": get("muster_horizon")}
         unused = set(env._properties) - {"latitude", "longitude", "altitude", "muster_horizon"}
@@ -981,13 +983,15 @@ class Scenario(object):
                 text["on_terrain"] = True
         text["at"] = place(location, robot.rotation_euler)
         tags = list(text.get("tags", [])) + ["Robot_Tag"]
-        if robot._properties.get("Object"):
-            tags.append("Object")
+        # whatever a script marks a robot with, sensors may look for
+        tags += sorted(key for key, value in robot._properties.items() if value is True and not key.startswith("muster_"))
         text["tags"] = tags
         if robot._properties.get("muster_no_collision"):
             text["shape"] = {"none": True}
-        if robot._properties.get("muster_colour") and "shape" in text and "none" not in text["shape"]:
-            text["shape"] = dict(text["shape"], skin={"colour": robot._properties["muster_colour"]})
+            text.pop("parts", None)
+        colour = robot._properties.get("muster_colour")
+        if colour and "body" in text.get("parts", {}):
+            text["parts"]["body"]["skin"] = {"colour": colour}
         self.components(robot, text)
         return text
 
@@ -1041,7 +1045,9 @@ class Scenario(object):
         if any(isinstance(each, PTU) for each in parts):
             ptu = next(each for each in parts if isinstance(each, PTU))
             text["include"] = "mounts/pan_tilt.yaml"
-            text["frames"] = {"pan": {"at": mount(ptu, robot)}}
+            speed = number(math.degrees(float(ptu._properties.get("Speed", 1.0))))
+            servo = {"rate_max_degps": speed, "accel_max_degps2": 1e6, "range_deg": [-180, 180]}
+            text["frames"] = {"pan": dict(servo, at=mount(ptu, robot)), "tilt": dict(servo)}
         if any(isinstance(each, Light) for each in parts):
             text["light"] = {}
         if any(isinstance(each, ForceTorque) for each in parts) and text.get("motion", {}).get("kind") != "single_body":
@@ -1187,10 +1193,20 @@ def block(value, indent):
 # the package the script sees --------------------------------------------------------------------------------------------
 
 
+class Blender(types.ModuleType):
+    """What scripts reach into Blender with."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise MorseBuilderError("found %s.%s, which reaches into Blender; expected only the builder's own classes"
+                                % (self.__name__, name))
+
+
 def install():
     names = {name: value for name, value in globals().items()
-             if isinstance(value, type) and not name.startswith("_") and name not in ("Scenario", "Vector")}
-    names.update(math=math, bpymorse=types.ModuleType("bpymorse"), TimeStrategies=TimeStrategies)
+             if isinstance(value, type) and not name.startswith("_") and name not in ("Scenario", "Vector", "Blender")}
+    names.update(math=math, bpymorse=Blender("bpymorse"), TimeStrategies=TimeStrategies)
 
     def module(path):
         made = types.ModuleType(path)
@@ -1209,6 +1225,8 @@ def install():
                  "morse.builder.blenderobjects", "morse.builder.creator", "morse.builder.bpymorse", "morse.core",
                  "morse.core.morse_time", "morse.core.exceptions", "morse.testing", "morse.testing.testing"):
         module(path)
+    sys.modules["morse.builder.bpymorse"] = sys.modules["morse.builder"].bpymorse = names["bpymorse"]
+    sys.modules["bpy"] = Blender("bpy")
     # MORSE's own tests are builder scripts too: their classes are made, but not run
     case = type("MorseTestCase", (object,), {})
     for name in ("MorseTestCase", "MorseMoveTestCase", "MorseBuilderFailureTestCase", "MorseTestRunner"):

@@ -54,6 +54,9 @@ pub struct Body {
     fields: Vec<Quantity>,
     /// Numbers in a record.
     record: usize,
+    /// Of odometry that tells displacements in the axes of the robot: where these point by now from those of the start, where
+    /// MORSE tells them.
+    heading: f64,
     /// The first numbers are latitude, longitude and altitude where MORSE has x, y, z: longitude first.
     swapped: bool,
 }
@@ -137,7 +140,7 @@ impl Body {
             },
             _ => Form::Plain,
         };
-        Self { form, record: Quantity::total(&fields), fields, swapped }
+        Self { form, record: Quantity::total(&fields), fields, swapped, heading: 0.0 }
     }
 
     /// The name of MORSE's class that says the same, for `details`.
@@ -164,6 +167,13 @@ impl Body {
         }
     }
 
+    /// Takes note of a sample, whether or not anybody hears it.
+    pub fn follow(&mut self, values: &[f64]) {
+        if let (Form::OdometryDifferential, Some(turn)) = (&self.form, values.get(4)) {
+            self.heading = math::wrap_angle(self.heading + turn);
+        }
+    }
+
     /// What a sample is, as one JSON object.
     pub fn write(&self, stamp: SimTime, values: &[f64], names: &Names, out: &mut Vec<u8>) {
         let mut map = MapWriter::open(out);
@@ -185,7 +195,13 @@ impl Body {
             }
             Form::OdometryRaw => map.float("dS", values[0]),
             Form::OdometryDifferential => {
-                map.floats_by_name(["dx", "dy", "dz"], &values[1..]);
+                // told after the robot turned, of the way before
+                let (sin, cos) = math::sin_cos(self.heading - values[4]);
+                let (forward, left) = (values[1], values[2]);
+                map.floats_by_name(
+                    ["dx", "dy", "dz"],
+                    &[cos * forward - sin * left, sin * forward + cos * left, values[3]],
+                );
                 map.floats_by_name(["dyaw", "dpitch", "droll"], &[values[4], 0.0, 0.0]);
             }
             Form::OdometryIntegrated => {
@@ -577,7 +593,8 @@ mod tests {
     }
 
     fn written(form: Form, fields: &[Quantity], values: &[f64]) -> String {
-        let body = Body { form, fields: fields.to_vec(), record: Quantity::total(fields), swapped: false };
+        let body =
+            Body { form, fields: fields.to_vec(), record: Quantity::total(fields), swapped: false, heading: 0.0 };
         let names = Names {
             robots: [(3, ("bob".to_owned(), "rover".to_owned()))].into(),
             obstacles: vec![("wall".to_owned(), "house".to_owned())],

@@ -82,10 +82,16 @@ impl SocketSink {
         }
     }
 
-    fn say(&mut self, sample: &HeardSample<'_>, board: &Board, fleet: &mut [Vec<u8>]) {
+    fn say(&mut self, sample: &HeardSample<'_>, board: &mut Board, fleet: &mut [Vec<u8>]) {
         let Some(routes) = self.routes.get(&(sample.robot, sample.sensor)) else { return };
         for route in routes {
-            let Some(channel) = board.channels.get(&route.channel).filter(|channel| channel.active) else { continue };
+            let Some(channel) = board.channels.get_mut(&route.channel) else { continue };
+            if let Sort::Sensor { body, .. } = &mut channel.sort {
+                body.follow(sample.values);
+            }
+            if !channel.active {
+                continue;
+            }
             match (&channel.sort, route.member) {
                 (Sort::Sensor { body, .. }, _) => {
                     if channel.peers.is_empty() && route.fleet.is_empty() {
@@ -163,13 +169,13 @@ impl Sink for SocketSink {
 
     fn take(&mut self, batch: &Batch) {
         let hub = Arc::clone(&self.hub);
-        let board = lock(&hub.board);
+        let mut board = lock(&hub.board);
         if self.known.0 != board.version || !Arc::ptr_eq(&self.known.1, &batch.directory) {
             self.plan(&board, &batch.directory);
         }
         let mut fleet: Vec<Vec<u8>> = vec![Vec::new(); board.fleet.len()];
         for sample in batch.samples() {
-            self.say(&sample, &board, &mut fleet);
+            self.say(&sample, &mut board, &mut fleet);
         }
         self.say_compounds(&board, &mut fleet);
         let gathered: Vec<(Arc<Peer>, Vec<u8>)> =

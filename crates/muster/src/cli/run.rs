@@ -11,7 +11,7 @@ use muster_scenario::text::{Rtf, RunText};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where a scenario comes from.
 #[derive(Debug, Clone)]
@@ -41,9 +41,11 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
         eprintln!("error: found demo {name:?}, expected one of {}", names.join(", "));
         return USAGE;
     }
+    let begun = Instant::now();
     let stop = Arc::new(AtomicBool::new(false));
-    stop_on_interrupt(&stop);
+    let running = stop_on_interrupt(&stop);
     if let Some(list) = &flags.seeds {
+        running.store(true, Ordering::Relaxed);
         return seeds::run(&source, flags, &list.0, &stop);
     }
     let setup = Setup { stop: Some(Arc::clone(&stop)), ..flags.setup() };
@@ -57,7 +59,9 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     if flags.report.as_ref().is_some_and(|path| !can_write(path)) {
         return FAILED;
     }
-    let options = run_options(&sim.scenario().run, flags);
+    let mut options = run_options(&sim.scenario().run, flags);
+    options.timeout = options.timeout.map(|timeout| timeout.saturating_sub(begun.elapsed()));
+    running.store(true, Ordering::Relaxed);
     if !flags.no_links
         && let Err(error) = sim.open_links(flags.port_base)
     {
@@ -168,15 +172,18 @@ fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     })
 }
 
-/// The first Ctrl-C asks for a clean stop, the second ends at once.
-fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
-    let stop = Arc::clone(stop);
+/// The first Ctrl-C asks for a clean stop, the second ends at once; so does the first before there is anything to stop,
+/// which is so until what is returned is set.
+fn stop_on_interrupt(stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
+    let running = Arc::new(AtomicBool::new(false));
+    let (stop, started) = (Arc::clone(stop), Arc::clone(&running));
     let outcome = ctrlc::set_handler(move || {
-        if stop.swap(true, Ordering::Relaxed) {
+        if stop.swap(true, Ordering::Relaxed) || !started.load(Ordering::Relaxed) {
             std::process::exit(i32::from(INTERRUPTED));
         }
     });
     if let Err(error) = outcome {
         eprintln!("warning: Ctrl-C will not stop cleanly: {error}");
     }
+    running
 }

@@ -11,6 +11,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("crates/muster-core/tests/data", "geodesy.py"),
     ("crates/muster-core/tests/data", "kinematics.py"),
     ("crates/muster/tests/vision", "vision.py"),
+    ("crates/muster/tests/morse", "morse.py"),
 ];
 
 /// Runs every script with `--check` in an environment of its own.

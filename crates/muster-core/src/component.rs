@@ -7,6 +7,7 @@
 //! world by shared reference, can change nothing but its own sample. That is why sensors, and nothing else, may run
 //! asynchronously.
 
+use crate::actuator::Actuator;
 use crate::contact::{Groups, Mass, Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
@@ -56,6 +57,8 @@ pub struct Registry {
     pub winds: &'static [Kind<dyn Wind>],
     /// What can be asked of robots.
     pub services: &'static [Service],
+    /// Their named inputs.
+    pub actuators: &'static [Kind<dyn Actuator>],
     /// How they speak to programs outside.
     pub links: &'static [&'static LinkKind],
 }

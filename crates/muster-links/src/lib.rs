@@ -9,5 +9,6 @@
 pub mod delivery;
 pub mod link;
 pub mod logs;
+pub mod morse;
 pub mod net;
 pub mod protocol;

@@ -20,6 +20,8 @@ pub(crate) enum Source {
     File(PathBuf),
     /// The library.
     Demo(String),
+    /// A text.
+    Text(String),
 }
 
 impl Source {
@@ -28,6 +30,7 @@ impl Source {
         match self {
             Self::File(path) => Simulation::load(&path.to_string_lossy(), setup),
             Self::Demo(name) => Simulation::load(&format!("demos/{name}.yaml"), setup),
+            Self::Text(text) => Simulation::from_text(text, setup),
         }
     }
 }
@@ -75,6 +78,9 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     }
     if !flags.quiet {
         tell_addresses(&sim.addresses());
+    }
+    if let Source::Text(_) = source {
+        say!("[SCENE INITIALIZED]");
     }
     let mut people = People::new(flags.quiet);
     let (report, ended) = run_simulation(&mut sim, &options, &stop, &mut people);

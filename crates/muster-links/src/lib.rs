@@ -1,0 +1,3 @@
+//! How robots speak to programs outside.
+
+pub mod scip;

@@ -1,3 +1,4 @@
 //! How robots speak to programs outside.
 
+pub mod controller;
 pub mod scip;

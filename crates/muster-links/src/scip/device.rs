@@ -113,6 +113,15 @@ impl Device {
         out(Reply::Answer(answer.end()));
     }
 
+    /// Simulated time began again.
+    pub fn rewind(&mut self) {
+        self.zero_ms = 0;
+        self.reboot_ms = None;
+        if let State::Measuring(since) = &mut self.state {
+            *since = 0;
+        }
+    }
+
     /// A scan was made: what is to be sent of it.
     pub fn scan(&mut self, scan: &Scan, out: &mut impl FnMut(Reply)) {
         if let Some((line, ask)) = self.waiting.take() {

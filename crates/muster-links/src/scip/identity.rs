@@ -5,7 +5,9 @@
 //! spaced, a whole number of them to the turn, and one straight ahead if the fan were long enough.
 
 use glam::DVec3;
+use muster_core::component::Misfit;
 use muster_core::math;
+use std::f64::consts::TAU;
 
 /// Evenly spaced rays in a plane, in whole steps from straight ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,50 +27,44 @@ const OFF_MAX: f64 = 1e-3;
 
 impl Fan {
     /// The fan these directions are; else what was found and what was expected.
-    pub fn of(directions: &[DVec3]) -> Result<Self, String> {
-        let (Some(first), Some(last)) = (directions.first(), directions.last()) else {
-            return Err("found no rays, expected at least two in a plane".to_owned());
+    pub fn of(directions: &[DVec3]) -> Result<Self, Misfit> {
+        let wrong = |found: String, expected: &str| Err((found, expected.to_owned()));
+        let ([first, second, ..], Some(last)) = (directions, directions.last()) else {
+            return wrong(format!("{} rays", directions.len()), "at least two, in a plane");
         };
-        if directions.len() < 2 {
-            return Err("found 1 ray, expected at least two in a plane".to_owned());
-        }
         if let Some(at) = directions.iter().position(|each| each.z.abs() > 1e-9) {
-            return Err(format!("found ray {at} out of the sensor's xy plane, expected a planar scan"));
+            return wrong(format!("ray {at} out of the sensor's xy plane"), "a planar scan");
         }
         let azimuth = |each: &DVec3| math::atan2(each.y, each.x);
-        let step = wrapped(azimuth(&directions[1]) - azimuth(first));
-        let turn = std::f64::consts::TAU / step.abs();
+        let step = wrapped(azimuth(second) - azimuth(first));
+        let turn = TAU / step.abs();
         let whole = math::round_nearest(turn);
         if step == 0.0 || (turn - whole).abs() > OFF_MAX * whole.max(1.0) / directions.len() as f64 {
-            return Err(format!("found {turn:.4} rays to a full turn, expected a whole number of them"));
+            return wrong(format!("{turn:.4} rays to a full turn"), "a whole number of them");
         }
-        let step = std::f64::consts::TAU / whole * step.signum();
-        let steps = |each: &DVec3| wrapped(azimuth(each)) / step;
-        let start = steps(first);
+        if whole > f64::from(STEPS_MAX) || directions.len() as f64 > whole {
+            let found = format!("{} rays, {whole} to a full turn", directions.len());
+            return wrong(found, "no more than a full turn, of at most 9999");
+        }
+        let step = TAU / whole * step.signum();
+        let start = wrapped(azimuth(first)) / step;
         if (start - math::round_nearest(start)).abs() > OFF_MAX {
-            let found = format!("found straight ahead {:.4} of a step beside a ray", start - math::floor(start));
-            return Err(format!("{found}, expected rays counted in whole steps from straight ahead"));
+            let found = format!("straight ahead {:.4} of a step beside a ray", start - math::floor(start));
+            return wrong(found, "rays counted in whole steps from straight ahead");
         }
         for (at, each) in directions.iter().enumerate() {
             let off = wrapped(azimuth(each) - azimuth(first) - step * at as f64) / step;
             if off.abs() > OFF_MAX {
-                return Err(format!("found ray {at} {off:.4} steps beside an even fan, expected even spacing"));
+                return wrong(format!("ray {at} {off:.4} steps beside an even fan"), "even spacing");
             }
         }
-        let clockwise = step < 0.0;
-        let from = if clockwise { last } else { first };
-        let from = math::round_nearest(wrapped(azimuth(from)) / step.abs()) as i32;
-        let fan = Self { turn: whole as u32, first: from, count: directions.len(), clockwise };
-        // a fan that begins behind the scanner counts on from there
-        let past = fan.first + fan.count as i32 - 1 - fan.turn as i32 / 2;
-        let fan = if past > 0 && fan.first > 0 { Self { first: fan.first - fan.turn as i32, ..fan } } else { fan };
-        if fan.count > fan.turn as usize {
-            return Err(format!("found {} rays, expected at most the {} of a full turn", fan.count, fan.turn));
-        }
-        if fan.turn > STEPS_MAX {
-            return Err(format!("found {} steps to a full turn, expected at most {STEPS_MAX}", fan.turn));
-        }
-        Ok(fan)
+        let (clockwise, turn, count) = (step < 0.0, whole as u32, directions.len());
+        let start = if clockwise { last } else { first };
+        let start = math::round_nearest(wrapped(azimuth(start)) / step.abs()) as i32;
+        // a fan that begins behind the scanner on the left counts on from the right
+        let behind = start > 0 && start + count as i32 - 1 > turn as i32 / 2;
+        let first = if behind { start - turn as i32 } else { start };
+        Ok(Self { turn, first, count, clockwise })
     }
 }
 
@@ -77,7 +73,7 @@ const STEPS_MAX: u32 = 9999;
 
 /// The same angle from −π to π.
 fn wrapped(angle: f64) -> f64 {
-    angle - std::f64::consts::TAU * math::round_nearest(angle / std::f64::consts::TAU)
+    angle - TAU * math::round_nearest(angle / TAU)
 }
 
 /// What is measured, as `PP` tells it, beside what depends on the make.
@@ -250,7 +246,7 @@ pub enum Port {
 impl Identity {
     /// The device with these limits: of a make, or of the one whose lattice and reach fit. An error says what was found and
     /// what was expected.
-    pub fn new(make: Option<&'static Make>, limits: Limits, serial: &str, port: Port) -> Result<Self, String> {
+    pub fn new(make: Option<&'static Make>, limits: Limits, serial: &str, port: Port) -> Result<Self, Misfit> {
         let fan = limits.fan;
         let place = |make: &Make| -> Option<(u32, u32)> {
             let front = match make.lattice {
@@ -266,16 +262,15 @@ impl Identity {
         let make = make.or_else(|| MAKES.iter().find(fits)).unwrap_or(&MAKES[MAKES.len() - 1]);
         let Some((front, first)) = place(make) else {
             let (turn, front) = make.lattice.unwrap_or_default();
-            return Err(format!(
-                "found {} rays from step {} of {} to the turn, expected a fan that a {} could have: within {front} steps of \
-                 straight ahead, {turn} to the turn",
-                fan.count, fan.first, fan.turn, make.name
-            ));
+            let found = format!("{} rays from step {} of {} to the turn", fan.count, fan.first, fan.turn);
+            let expected =
+                format!("rays a {} could have: within {front} steps of straight ahead, {turn} to the turn", make.name);
+            return Err((found, expected));
         };
         let last = first + fan.count as u32 - 1;
         let end = if make.lattice.is_some() { 2 * front } else { last };
         if last > STEPS_MAX {
-            return Err(format!("found steps up to {last}, expected at most {STEPS_MAX}"));
+            return Err((format!("steps up to {last}"), format!("at most {STEPS_MAX}")));
         }
         let (model, serial) = (make.model.to_owned(), serial.to_owned());
         Ok(Self { make, model, serial, limits, first, last, front, end, port })
@@ -358,24 +353,26 @@ mod tests {
 
     #[test]
     fn what_is_no_fan_is_refused() {
-        let wrong = |rays: &[DVec3]| Fan::of(rays).unwrap_err();
-        assert!(wrong(&[]).contains("found no rays"));
-        assert!(wrong(&rays(0.0, 0.0, 1)).contains("found 1 ray"));
+        let check = |rays: &[DVec3], expected: &str| assert_eq!(Fan::of(rays).unwrap_err().0, expected);
+        check(&[], "0 rays");
+        check(&rays(0.0, 0.0, 1), "1 rays");
         let mut tilted = rays(-90.0, 90.0, 181);
         tilted[7] = DVec3::new(0.0, 0.6, 0.8);
-        assert!(wrong(&tilted).contains("found ray 7 out of the sensor's xy plane"));
+        check(&tilted, "ray 7 out of the sensor's xy plane");
         let mut uneven = rays(-90.0, 90.0, 181);
         uneven[100] = uneven[101];
-        assert!(wrong(&uneven).contains("found ray 100 1.0000 steps beside an even fan"), "{}", wrong(&uneven));
-        assert!(wrong(&rays(-90.0, 90.0, 180)).contains("straight ahead 0.5000 of a step beside"));
-        assert!(wrong(&rays(-70.0, 70.0, 100)).contains("rays to a full turn, expected a whole number"));
+        check(&uneven, "ray 100 1.0000 steps beside an even fan");
+        check(&rays(-90.0, 90.0, 180), "straight ahead 0.5000 of a step beside a ray");
+        check(&rays(-70.0, 70.0, 100), "254.5714 rays to a full turn");
+        check(&rays(-180.0, 180.0, 361), "361 rays, 360 to a full turn");
     }
 
     #[test]
     fn a_make_that_does_not_fit_is_refused() {
         let fan = Fan::of(&rays(-90.0, 90.0, 181)).unwrap();
         let wrong = Identity::new(Some(&MAKES[0]), limits(fan, 4.0), "", Port::Serial).unwrap_err();
-        assert!(wrong.starts_with("found 181 rays from step -90 of 360 to the turn, expected"), "{wrong}");
+        assert_eq!(wrong.0, "181 rays from step -90 of 360 to the turn");
+        assert_eq!(wrong.1, "rays a urg04lx could have: within 384 steps of straight ahead, 1024 to the turn");
     }
 
     #[test]

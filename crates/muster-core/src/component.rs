@@ -10,6 +10,7 @@
 use crate::contact::{Groups, Mass, Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
+use crate::link::LinkKind;
 use crate::model::Environment;
 use crate::node::{Node, Problems};
 use crate::render::lens::Lens;
@@ -55,6 +56,8 @@ pub struct Registry {
     pub winds: &'static [Kind<dyn Wind>],
     /// What can be asked of robots.
     pub services: &'static [Service],
+    /// How they speak to programs outside.
+    pub links: &'static [&'static LinkKind],
 }
 
 /// Moves robots: the only component that may change poses.
@@ -490,6 +493,11 @@ pub trait Sensor: Send + Sync {
     /// they reach, m.
     fn rays(&self) -> Option<(&[DVec3], f64)> {
         None
+    }
+
+    /// What is nearer than this a sensor with [`rays`](Sensor::rays) does not measure, m.
+    fn near_m(&self) -> f64 {
+        0.0
     }
 
     /// Several ways to measure the same, each by its name, if the user left it to the machine: whoever runs the simulation

@@ -92,7 +92,9 @@ pub const CONTROLLER: Protocol = Protocol {
 fn carries(channel: &Channel<'_>) -> Result<(), Misfit> {
     match channel {
         Channel::Robot(_) => Ok(()),
-        _ => Err(("a channel".to_owned(), "the robot as a whole: sensors are named in gets, inputs in sets".to_owned())),
+        _ => {
+            Err(("a channel".to_owned(), "the robot as a whole: sensors are named in gets, inputs in sets".to_owned()))
+        }
     }
 }
 
@@ -159,8 +161,14 @@ fn role(binding: &Binding, options: &ControllerOptions, library: &Library<'_>) -
     if let (Some(rate_hz), None) = (options.rate_hz, &sends) {
         return Err((format!("rate_hz: {rate_hz} with nothing to send"), "gets or sends".to_owned()));
     }
-    let accepts = accepts.map(|template| Ok((template.clone(), library.deeds(&template)?))).transpose()?;
-    let sends = sends.map(|template| Ok((template.clone(), library.sources(&template)?))).transpose()?;
+    let accepts = match accepts {
+        Some(template) => Some((library.deeds(&template)?, template)),
+        None => None,
+    };
+    let sends = match sends {
+        Some(template) => Some((library.sources(&template)?, template)),
+        None => None,
+    };
     Ok(Role {
         robot: Some(binding.robot.clone()),
         program: coded.then_some(Program { accepts, sends }),
@@ -191,7 +199,8 @@ impl Controllers {
         let (role, arrivals) = (Arc::clone(role), Arc::clone(&self.arrivals));
         Box::new(move |peer| {
             let caller = Caller::new(&role, peer);
-            let accepts = role.program.as_ref().map(|program| program.accepts.as_ref().map(|(template, _)| template.clone()));
+            let accepts =
+                role.program.as_ref().map(|program| program.accepts.as_ref().map(|(_, template)| template.clone()));
             // a program that only sends takes no line to be right
             let template = accepts.map(|accepts| accepts.unwrap_or_else(Template::nothing));
             let listener = Listener { template, inbox: Arc::clone(&caller.inbox) };

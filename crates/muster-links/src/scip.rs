@@ -257,7 +257,8 @@ impl Scip {
         let options: ScipOptions =
             binding.options().ok_or_else(|| refuse(("other options".to_owned(), "those of scip".to_owned())))?;
         let robot = opening.world.find(&binding.robot);
-        let slot = robot.and_then(|robot| robot.cohort.blueprint.sensors.iter().find(|slot| slot.name == binding.channel));
+        let slot =
+            robot.and_then(|robot| robot.cohort.blueprint.sensors.iter().find(|slot| slot.name == binding.channel));
         let slot = slot.ok_or_else(|| refuse((binding.path(), "a sensor that exists".to_owned())))?;
         let limits = limits_of(slot).map_err(refuse)?;
         let station = Arc::new(self.station(binding, &options, limits, slot.sensor.fields()).map_err(refuse)?);

@@ -307,8 +307,7 @@ impl Caller {
             return Err(format!("found {STREAMS_MAX} streams, expected no more"));
         }
         let rate = Rate::from_hz(rate_hz).ok_or_else(|| format!("found {rate_hz} Hz, expected a rate"))?;
-        let paths: Vec<String> =
-            paths.iter().map(|path| resolved(world, self.role.robot.as_deref(), path)).collect();
+        let paths: Vec<String> = paths.iter().map(|path| resolved(world, self.role.robot.as_deref(), path)).collect();
         for path in &paths {
             world.property(path).map_err(|error| error.to_string())?;
         }

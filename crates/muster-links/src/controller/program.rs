@@ -20,10 +20,10 @@ const TIME: &str = "time_s";
 /// What a controller takes in and gives out.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
-    /// Lines that come in, and what is done with them.
-    pub accepts: Option<(Template, Vec<Deed>)>,
-    /// Lines that go out, and where their numbers come from.
-    pub sends: Option<(Template, Vec<Source>)>,
+    /// What is done with lines that come in, and what these are.
+    pub accepts: Option<(Vec<Deed>, Template)>,
+    /// Where the numbers of lines that go out come from, and what these are.
+    pub sends: Option<(Vec<Source>, Template)>,
 }
 
 /// What is done with numbers of a line.
@@ -122,7 +122,8 @@ impl Library<'_> {
             return Err((format!("no parameter {wrong:?}{hint}"), service.usage()));
         }
         let mut arguments = Vec::new();
-        let last = named.iter().filter_map(|(_, name)| service.parameters.iter().position(|each| each.name == *name)).max();
+        let last =
+            named.iter().filter_map(|(_, name)| service.parameters.iter().position(|each| each.name == *name)).max();
         for parameter in service.parameters.iter().take(last.map_or(0, |last| last + 1).max(needed(service))) {
             let mut own = named.iter().filter(|(_, name)| *name == parameter.name).map(|(at, _)| *at);
             arguments.push(match (own.next(), parameter.form) {
@@ -133,7 +134,10 @@ impl Library<'_> {
                 (None, Form::NumberOr(value)) => Argument::Always(value),
                 (None, _) => {
                     let found = format!("no number for {}", parameter.name);
-                    return Err((found, format!("all of {}; {{{}.{}=0}} is a constant", service.usage(), service.name, parameter.name)));
+                    return Err((
+                        found,
+                        format!("all of {}; {{{}.{}=0}} is a constant", service.usage(), service.name, parameter.name),
+                    ));
                 }
             });
             let more: Vec<usize> = own.collect();
@@ -195,7 +199,7 @@ pub fn writable(world: &World, path: &str) -> Result<(), String> {
 impl Program {
     /// Does what a line says. What a robot refuses is told in the report of the run.
     pub fn obey(&self, robot: &str, values: &[f64], desk: &mut Desk<'_>) {
-        let deeds = self.accepts.as_ref().map_or(&[][..], |(_, deeds)| deeds);
+        let deeds = self.accepts.as_ref().map_or(&[][..], |(deeds, _)| deeds);
         for deed in deeds {
             match deed {
                 Deed::Set(path, at) => _ = desk.post(Action::Set { path: path.clone(), values: vec![values[*at]] }),
@@ -213,7 +217,7 @@ impl Program {
 
     /// Writes a line with the values of now.
     pub fn report(&self, world: &World, line: &mut String) {
-        let Some((template, sources)) = &self.sends else { return };
+        let Some((sources, template)) = &self.sends else { return };
         let value = |source: &Source| match source {
             Source::Time => vec![world.time().s()],
             // a robot that is gone has none

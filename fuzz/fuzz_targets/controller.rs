@@ -8,7 +8,7 @@ use muster_links::controller::text::{self, Request};
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let mut values = Vec::new();
-    let known = ["J {a} {b:deg}", "{a},{b},{c=1}", "ä{a}é {}"].map(|known| Template::parse(known).expect("a template"));
+    let known = ["J <a> <b:deg>", "<a>,<b>,<c=1>", "ä<a>é <>"].map(|known| Template::parse(known).expect("a template"));
     for line in text.lines() {
         if let Some(request) = Request::parse(line) {
             let mut answer = String::new();

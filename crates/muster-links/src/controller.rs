@@ -50,7 +50,7 @@ spec! {
         baud: u32 = 115200, in 50..=4000000;
         /// What the numbers of an incoming line are, in order: properties, or parameters of services.
         sets: Vec<String> = Vec::new();
-        /// The same as a template, `J {joint_command.a:deg} {joint_command.b:deg}`.
+        /// The same as a template, `J <joint_command.a:deg> <joint_command.b:deg>`.
         accepts: Option<String>;
         /// What the numbers of a line that goes out are, in order.
         gets: Vec<String> = Vec::new();

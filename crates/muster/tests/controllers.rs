@@ -46,10 +46,16 @@ fn w18_any_property_is_read_and_variable_ones_are_set_by_name() {
         assert_eq!(client.ask("get head.position_m head.joint.pan"), "ok 4 0 0 0");
         assert_eq!(client.ask("#a set head.joint_command.pan 0.5"), "#a ok");
         while numbers(&client.ask("get head.joint.pan")) != [0.5] {}
-        assert_eq!(client.ask("set head.driver.x 1"), "error found no property \"head.driver.x\", expected robot.property");
+        assert_eq!(
+            client.ask("set head.driver.x 1"),
+            "error found no property \"head.driver.x\", expected robot.property"
+        );
         let near = client.ask("get head.joint_comand.pan");
         assert!(near.contains("did you mean \"head.joint_command.pan\"?"), "{near}");
-        assert_eq!(client.ask("set rover.position_m 1"), "error found 1 values for property \"rover.position_m\", expected 3");
+        assert_eq!(
+            client.ask("set rover.position_m 1"),
+            "error found 1 values for property \"rover.position_m\", expected 3"
+        );
         let constant = client.ask("set head.frame.pan 1 2 3 4 5 6 7");
         assert_eq!(constant, "error found \"head.frame.pan\", which cannot be set, expected a variable");
         assert!(client.ask("gte").contains("did you mean \"get\"?"));
@@ -89,7 +95,10 @@ fn streams_come_at_their_rate_in_simulated_time() {
     while_it_runs(&mut sim, move || {
         let mut client = Client::connect(&at);
         // 250 Hz is more often than windows end by themselves
-        assert_eq!(client.ask("stream 250 time_ms position_m"), "error found no property \"rover.time_ms\", expected robot.property");
+        assert_eq!(
+            client.ask("stream 250 time_ms position_m"),
+            "error found no property \"rover.time_ms\", expected robot.property"
+        );
         assert_eq!(client.ask("stream 250 position_m head.joint.pan"), "ok 1");
         let lines: Vec<Vec<f64>> = (0..100).map(|_| numbers(&client.line())).collect();
         for pair in lines.windows(2) {
@@ -109,7 +118,9 @@ fn w19_w20_six_joints_are_controlled_without_code_over_a_pseudo_terminal_and_tcp
     let mut sim = opened(&text);
     let ends = at(&sim, "arm");
     assert_eq!(ends.len(), 2);
-    for (at, target) in ends.into_iter().zip([[30.0, -45.0, 60.0, 10.0, -20.0, 90.0], [-10.0, 5.0, 15.0, -60.0, 20.0, 0.0]]) {
+    for (at, target) in
+        ends.into_iter().zip([[30.0, -45.0, 60.0, 10.0, -20.0, 90.0], [-10.0, 5.0, 15.0, -60.0, 20.0, 0.0]])
+    {
         while_it_runs(&mut sim, move || {
             let mut client = Client::connect(&at);
             let words = target.map(|angle: f64| angle.to_string()).join(" ");
@@ -150,7 +161,10 @@ fn k12_a_pose_from_outside_is_answered_by_virtual_ranges_within_a_step() {
 
 #[test]
 fn a_line_is_obeyed_in_the_next_window_and_answered_after_it() {
-    let mut sim = opened(&yard("[{to: controller, sets: [v_omega.v_mps, v_omega.omega_radps], gets: [time_s, speed]}]", "").replace("speed]", "linear_velocity_mps[0]]"));
+    let mut sim = opened(
+        &yard("[{to: controller, sets: [v_omega.v_mps, v_omega.omega_radps], gets: [time_s, speed]}]", "")
+            .replace("speed]", "linear_velocity_mps[0]]"),
+    );
     let mut client = Client::connect(&at(&sim, "rover")[0]);
     client.say("0.5, 0\n");
     while sim.link_reports()[0].tally.received == 0 {
@@ -167,7 +181,7 @@ fn a_line_is_obeyed_in_the_next_window_and_answered_after_it() {
 
 #[test]
 fn lines_that_do_not_fit_are_counted_and_told_once() {
-    let mut sim = opened(&yard("[{to: controller, accepts: \"V {v_omega.v_mps} {v_omega.omega_radps}\"}]", ""));
+    let mut sim = opened(&yard("[{to: controller, accepts: \"V <v_omega.v_mps> <v_omega.omega_radps>\"}]", ""));
     let mut client = Client::connect(&at(&sim, "rover")[0]);
     client.say("V 1\nV a b\nV 0.1 0\n");
     while sim.link_reports()[0].tally.received < 3 {
@@ -191,9 +205,9 @@ fn wrong_names_are_refused_with_line_and_nearest_name() {
     check("sets: [v_omega.v_mps, v_omega.v_mps, v_omega.omega_radps]", "v_omega.v_mps twice");
     check("sets: [joint.position]", "joint");
     check("gets: [pose.positon_m]", "did you mean");
-    check("gets: [pose], sends: \"{pose}\"", "found gets and sends, expected one of them");
+    check("gets: [pose], sends: \"<pose>\"", "found gets and sends, expected one of them");
     check("rate_hz: 10", "with nothing to send");
-    check("accepts: \"{speed\"", "names in braces");
+    check("accepts: \"<speed\"", "names in brackets");
 }
 
 #[test]

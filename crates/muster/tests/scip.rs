@@ -178,9 +178,10 @@ fn intensities_and_the_identity_of_a_ust_10lx_are_told() {
     let told = while_it_runs(&mut sim, move || {
         let mut client = Client::connect(&at);
         assert_eq!(ask(&mut client, "VV")[5], "SERI:H42");
-        assert_eq!(ask(&mut client, "PP")[1..], [
-            "MODL:UST-10LX", "DMIN:60", "DMAX:10000", "ARES:1440", "AMIN:0", "AMAX:1080", "AFRT:540", "SCAN:2400",
-        ]);
+        assert_eq!(
+            ask(&mut client, "PP")[1..],
+            ["MODL:UST-10LX", "DMIN:60", "DMAX:10000", "ARES:1440", "AMIN:0", "AMAX:1080", "AFRT:540", "SCAN:2400",]
+        );
         assert_eq!(ask(&mut client, "BM"), ["00"]);
         ranges(&ask(&mut client, "GE0000108000")[2..], 3)
     });
@@ -213,7 +214,11 @@ fn what_is_no_scanner_is_refused_with_its_line() {
 
 #[test]
 fn a_scanner_is_bound_and_unbound_while_it_runs() {
-    let mut sim = opened(&format!("{}links: {{scip: {{}}}}\n", room(URG, "{channel: scan, to: scip}").replace("{channel: scan, to: scip}", "{channel: scan, to: scip, port: 10940}")));
+    let mut sim = opened(&format!(
+        "{}links: {{scip: {{}}}}\n",
+        room(URG, "{channel: scan, to: scip}")
+            .replace("{channel: scan, to: scip}", "{channel: scan, to: scip, port: 10940}")
+    ));
     assert!(sim.unbind("rover.scan", "scip") && sim.addresses().is_empty());
     sim.bind("rover", "{channel: scan, to: scip, device: urg04lx}").unwrap();
     let at = sim.addresses()[0].at.clone();

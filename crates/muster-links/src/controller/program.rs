@@ -136,7 +136,7 @@ impl Library<'_> {
                     let found = format!("no number for {}", parameter.name);
                     return Err((
                         found,
-                        format!("all of {}; {{{}.{}=0}} is a constant", service.usage(), service.name, parameter.name),
+                        format!("all of {}; <{}.{}=0> is a constant", service.usage(), service.name, parameter.name),
                     ));
                 }
             });

@@ -1,10 +1,11 @@
 //! Lines without code: a template says which numbers of a line are which values, for lines that come in and lines that go
 //! out.
 //!
-//! `J {joint.a} {joint.b:deg.1}` is a line of the letter J and two numbers. A placeholder is a name and perhaps, after a
+//! `J <joint.a> <joint.b:deg.1>` is a line of the letter J and two numbers. A placeholder is a name and perhaps, after a
 //! colon, `deg` (the number in the line is in degrees, the value in radians), `.N` (so many decimals are written), or both.
-//! `{name=0.5}` is a value that does not stand in the line. In lines that come in, blanks may be more or fewer than in the
-//! template, numbers may be followed by anything that is no part of a number, and `{}` is a number nobody needs.
+//! `<name=0.5>` is a value that does not stand in the line. In lines that come in, blanks may be more or fewer than in the
+//! template, numbers may be followed by anything that is no part of a number, and `<>` is a number nobody needs. Braces are
+//! left to the templates of scenarios.
 
 use std::fmt::Write;
 
@@ -42,9 +43,9 @@ impl Slot {
         Self { name: name.to_owned(), degrees: false, decimals: None, fixed: None }
     }
 
-    /// What stands between braces; else what was found and what was expected.
+    /// What stands between brackets; else what was found and what was expected.
     fn parse(text: &str) -> Result<Self, (String, String)> {
-        let wrong = |found: &str, expected: &str| Err((format!("{found:?} in {{{text}}}"), expected.to_owned()));
+        let wrong = |found: &str, expected: &str| Err((format!("{found:?} in <{text}>"), expected.to_owned()));
         let (rest, fixed) = match text.split_once('=') {
             Some((rest, value)) => match value.trim().parse::<f64>() {
                 Ok(value) if value.is_finite() => (rest, Some(value)),
@@ -74,21 +75,24 @@ impl Slot {
 }
 
 impl Template {
-    /// Reads a template; else what was found and what was expected. `{{` and `}}` are braces.
+    /// Reads a template; else what was found and what was expected. `<<` and `>>` are brackets.
     pub fn parse(text: &str) -> Result<Self, (String, String)> {
         let mut template = Self::nothing();
         let mut literal = String::new();
         let mut rest = text;
-        while let Some(at) = rest.find(['{', '}']) {
+        while let Some(at) = rest.find(['<', '>']) {
             literal.push_str(&rest[..at]);
-            let (brace, after) = (&rest[at..=at], &rest[at + 1..]);
-            if let Some(after) = after.strip_prefix(brace) {
-                literal.push_str(brace);
+            let (bracket, after) = (&rest[at..=at], &rest[at + 1..]);
+            if let Some(after) = after.strip_prefix(bracket) {
+                literal.push_str(bracket);
                 rest = after;
                 continue;
             }
-            let Some(end) = after.find('}').filter(|_| brace == "{") else {
-                return Err((format!("{brace:?} alone in {text:?}"), format!("names in braces, or {brace}{brace}")));
+            let Some(end) = after.find('>').filter(|_| bracket == "<") else {
+                return Err((
+                    format!("{bracket:?} alone in {text:?}"),
+                    format!("names in brackets, or {bracket}{bracket}"),
+                ));
             };
             template.text(&mut literal);
             template.placeholder(&after[..end])?;
@@ -247,35 +251,35 @@ mod tests {
 
     #[test]
     fn numbers_are_found_where_the_template_has_them() {
-        assert_eq!(read("J {a} {b}", "J 1.5 -2e-1"), Ok(vec![1.5, -0.2]));
-        assert_eq!(read("J {a} {b}\n", "  J   1.5\t+2 "), Ok(vec![1.5, 2.0]));
-        assert_eq!(read("J{a},{b}", "J1,2"), Ok(vec![1.0, 2.0]));
-        assert_eq!(read("{a},{b},{c}", "1 2;3"), Ok(vec![1.0, 2.0, 3.0]));
-        assert_eq!(read("x={a}m", "x=.5m"), Ok(vec![0.5]));
-        assert_eq!(read("{} {a} {z=7}", "99 1"), Ok(vec![1.0, 7.0]));
-        assert_eq!(read("{a:deg}", "180"), Ok(vec![std::f64::consts::PI]));
-        assert_eq!(read("{{{a}}}", "{4}"), Ok(vec![4.0]));
+        assert_eq!(read("J <a> <b>", "J 1.5 -2e-1"), Ok(vec![1.5, -0.2]));
+        assert_eq!(read("J <a> <b>\n", "  J   1.5\t+2 "), Ok(vec![1.5, 2.0]));
+        assert_eq!(read("J<a>,<b>", "J1,2"), Ok(vec![1.0, 2.0]));
+        assert_eq!(read("<a>,<b>,<c>", "1 2;3"), Ok(vec![1.0, 2.0, 3.0]));
+        assert_eq!(read("x=<a>m", "x=.5m"), Ok(vec![0.5]));
+        assert_eq!(read("<> <a> <z=7>", "99 1"), Ok(vec![1.0, 7.0]));
+        assert_eq!(read("<a:deg>", "180"), Ok(vec![std::f64::consts::PI]));
+        assert_eq!(read("<<<a>>>", "<4>"), Ok(vec![4.0]));
     }
 
     #[test]
     fn lines_that_do_not_fit_are_told_so() {
-        assert_eq!(read("J {a}", "K 1"), Err("found \"K 1\", expected 'J'".to_owned()));
-        assert_eq!(read("{a},{b}", "1"), Err("found \"\", expected ','".to_owned()));
-        assert_eq!(read("{a}", "one"), Err("found \"one\", expected a number".to_owned()));
-        assert_eq!(read("{a}", "1 2"), Err("found \"2\" at the end, expected no more".to_owned()));
-        assert_eq!(read("{a}", "nan"), Err("found \"nan\", expected a number".to_owned()));
-        assert_eq!(read("{a}", "1e999"), Err("found \"1e999\", expected a number".to_owned()));
+        assert_eq!(read("J <a>", "K 1"), Err("found \"K 1\", expected 'J'".to_owned()));
+        assert_eq!(read("<a>,<b>", "1"), Err("found \"\", expected ','".to_owned()));
+        assert_eq!(read("<a>", "one"), Err("found \"one\", expected a number".to_owned()));
+        assert_eq!(read("<a>", "1 2"), Err("found \"2\" at the end, expected no more".to_owned()));
+        assert_eq!(read("<a>", "nan"), Err("found \"nan\", expected a number".to_owned()));
+        assert_eq!(read("<a>", "1e999"), Err("found \"1e999\", expected a number".to_owned()));
     }
 
     #[test]
     fn wrong_templates_are_told_so() {
         let wrong = |text: &str| Template::parse(text).unwrap_err();
-        assert_eq!(wrong("{a"), ("\"{\" alone in \"{a\"".to_owned(), "names in braces, or {{".to_owned()));
-        assert_eq!(wrong("a}").0, "\"}\" alone in \"a}\"");
-        assert_eq!(wrong("{a:rad}"), ("\"rad\" in {a:rad}".to_owned(), "deg, .N or deg.N after a colon".to_owned()));
-        assert_eq!(wrong("{a:.99}").1, "decimals from 0 to 15");
-        assert_eq!(wrong("{a=x}").1, "a number after =");
-        assert_eq!(wrong("{:deg}").1, "a name");
+        assert_eq!(wrong("<a"), ("\"<\" alone in \"<a\"".to_owned(), "names in brackets, or <<".to_owned()));
+        assert_eq!(wrong("a>").0, "\">\" alone in \"a>\"");
+        assert_eq!(wrong("<a:rad>"), ("\"rad\" in <a:rad>".to_owned(), "deg, .N or deg.N after a colon".to_owned()));
+        assert_eq!(wrong("<a:.99>").1, "decimals from 0 to 15");
+        assert_eq!(wrong("<a=x>").1, "a number after =");
+        assert_eq!(wrong("<:deg>").1, "a name");
     }
 
     #[test]
@@ -285,9 +289,9 @@ mod tests {
             Template::parse(template).unwrap().write(|slot| values[slot], &mut line);
             line
         };
-        assert_eq!(written("J {a:.2} {b}\n", &[&[1.0], &[0.25]]), "J 1.00 0.25\n");
-        assert_eq!(written("{a:deg.1}", &[&[std::f64::consts::FRAC_PI_2]]), "90.0\n");
-        assert_eq!(written("S {scan}", &[&[1.5, f64::INFINITY, 2.0]]), "S 1.5,inf,2\n");
+        assert_eq!(written("J <a:.2> <b>\n", &[&[1.0], &[0.25]]), "J 1.00 0.25\n");
+        assert_eq!(written("<a:deg.1>", &[&[std::f64::consts::FRAC_PI_2]]), "90.0\n");
+        assert_eq!(written("S <scan>", &[&[1.5, f64::INFINITY, 2.0]]), "S 1.5,inf,2\n");
         let list = Template::list(&["a".to_owned(), "b:.1".to_owned(), "c=2".to_owned()]).unwrap();
         let mut line = String::new();
         list.write(|slot| [&[1.0][..], &[2.0]][slot], &mut line);
@@ -299,7 +303,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read_back(values in proptest::collection::vec(-1e300..1e300, 1..8)) {
             let names: Vec<String> = (0..values.len()).map(|at| format!("v{at}")).collect();
-            for template in [Template::list(&names).unwrap(), Template::parse(&format!("A {{{}}}", names.join("} B {"))).unwrap()] {
+            for template in [Template::list(&names).unwrap(), Template::parse(&format!("A <{}>", names.join("> B <"))).unwrap()] {
                 let mut line = String::new();
                 template.write(|slot| &values[slot..=slot], &mut line);
                 let mut back = Vec::new();
@@ -311,7 +315,7 @@ mod tests {
         #[test]
         fn any_line_is_read_or_refused(line in ".{0,80}", cut in 0_usize..80) {
             let mut values = Vec::new();
-            for template in ["J {a} {b:deg}", "{a},{b}", "ä {a}é{b}"] {
+            for template in ["J <a> <b:deg>", "<a>,<b>", "ä <a>é<b>"] {
                 let template = Template::parse(template).unwrap();
                 _ = template.read(&line, &mut values);
                 prop_assert_eq!(values.len(), 2);
@@ -321,7 +325,7 @@ mod tests {
         }
 
         #[test]
-        fn any_template_is_read_or_refused(text in "[{}a:=.0-9eé ,]{0,30}") {
+        fn any_template_is_read_or_refused(text in "[<>a:=.0-9eé ,]{0,30}") {
             _ = Template::parse(&text);
         }
     }

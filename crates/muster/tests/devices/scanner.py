@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy
 from hokuyolx import HokuyoLX
@@ -40,8 +41,8 @@ def truth_mm(angles):
     """How far the walls are at these angles."""
     across, along = numpy.cos(angles + HEADING), numpy.sin(angles + HEADING)
     with numpy.errstate(divide="ignore"):
-        x = numpy.where(across > 0, (HIGH[0] - AT[0]) / across, (LOW[0] - AT[0]) / across)
-        y = numpy.where(along > 0, (HIGH[1] - AT[1]) / along, (LOW[1] - AT[1]) / along)
+        x = numpy.where(across > 0, HIGH[0] - AT[0], AT[0] - LOW[0]) / numpy.abs(across)
+        y = numpy.where(along > 0, HIGH[1] - AT[1], AT[1] - LOW[1]) / numpy.abs(along)
     return 1000 * numpy.minimum(x, y)
 
 
@@ -63,8 +64,6 @@ def connect(port):
         try:
             return HokuyoLX(addr=("127.0.0.1", port), time_tolerance=2000, timeout=20)
         except ConnectionRefusedError:
-            import time
-
             time.sleep(0.1)
     raise SystemExit("muster does not listen")
 

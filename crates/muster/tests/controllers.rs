@@ -11,7 +11,7 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/contr
 /// A rover and a pan-tilt unit; the text is what is bound of the rover, and what stands below.
 fn yard(links: &str, rest: &str) -> String {
     format!(
-        "muster: 1\nrun: {{window_ms: 10}}\nrobots:\n  - name: rover\n    kind: differential\n    sensors:\n      \
+        "muster: 1\nrun: {{window_ms: 10}}\nrobots:\n  - name: rover\n    kind: differential\n    driver: {{kind: goto}}\n    sensors:\n      \
          pose: {{kind: truth, rate_hz: 100}}\n    links: {links}\n  - {{name: head, kind: pan_tilt, at: {{xyz_m: [4, 0, 0]}}}}\n{rest}"
     )
 }
@@ -73,9 +73,9 @@ fn services_are_called_and_their_ends_are_told() {
     while_it_runs(&mut sim, move || {
         let mut client = Client::connect(&at);
         // on the robot's own port its name may be left out
-        assert_eq!(client.ask("#1 call goto 0.5 0 0"), "#1 ok 1");
+        assert_eq!(client.ask("#1 call goto 2 0 0"), "#1 ok 1");
         assert_eq!(client.line(), "#1 done 1");
-        assert!((numbers(&client.ask("get position_m"))[0] - 0.5).abs() < 0.2);
+        assert!((numbers(&client.ask("get position_m"))[0] - 2.0).abs() < 0.5);
         assert_eq!(client.ask("#2 call rover.goto 50 0 0"), "#2 ok 2");
         assert_eq!(client.ask("cancel 2"), "ok");
         assert_eq!(client.line(), "#2 preempted 2");
@@ -84,7 +84,7 @@ fn services_are_called_and_their_ends_are_told() {
         assert_eq!(client.line(), "#3 done 4");
         assert!(client.ask("call rover.gto 1 2").contains("did you mean \"goto\"?"));
         assert!(client.ask("call rovr.goto 1 2").contains("did you mean \"rover\"?"));
-        assert!(client.ask("call goto there").contains("expected a number"));
+        assert!(client.ask("call goto there 0").contains("expected a number"));
     });
 }
 
@@ -161,10 +161,10 @@ fn k12_a_pose_from_outside_is_answered_by_virtual_ranges_within_a_step() {
 
 #[test]
 fn a_line_is_obeyed_in_the_next_window_and_answered_after_it() {
-    let mut sim = opened(
-        &yard("[{to: controller, sets: [v_omega.v_mps, v_omega.omega_radps], gets: [time_s, speed]}]", "")
-            .replace("speed]", "linear_velocity_mps[0]]"),
-    );
+    let mut sim = opened(&yard(
+        "[{to: controller, sets: [v_omega.v_mps, v_omega.omega_radps], gets: [time_s, \"velocity_mps[0]\"]}]",
+        "",
+    ));
     let mut client = Client::connect(&at(&sim, "rover")[0]);
     client.say("0.5, 0\n");
     while sim.link_reports()[0].tally.received == 0 {
@@ -196,7 +196,7 @@ fn lines_that_do_not_fit_are_counted_and_told_once() {
 fn wrong_names_are_refused_with_line_and_nearest_name() {
     let check = |options: &str, expected: &str| {
         let wrong = problem(&format!("[{{to: controller, {options}}}]"));
-        assert!(wrong.contains("scenario.yaml:8:13") && wrong.contains(expected), "{wrong}");
+        assert!(wrong.contains("scenario.yaml:9:13") && wrong.contains(expected), "{wrong}");
     };
     check("sets: [postion_m]", "did you mean \"rover.position_m\"?");
     check("sets: [position_m]", "\"position_m\", which has 3 values, expected one of them: position_m[0]");

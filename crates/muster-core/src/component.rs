@@ -498,6 +498,11 @@ pub trait Sensor: Send + Sync {
         None
     }
 
+    /// What is nearer than this a sensor with [`rays`](Sensor::rays) does not measure, m.
+    fn near_m(&self) -> f64 {
+        0.0
+    }
+
     /// Several ways to measure the same, each by its name, if the user left it to the machine: whoever runs the simulation
     /// tries them on the loaded world and takes the quickest.
     fn ways(&self) -> Vec<(&'static str, Arc<dyn Sensor>)> {

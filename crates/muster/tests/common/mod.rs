@@ -6,6 +6,7 @@
 
 pub mod files;
 pub mod heap;
+pub mod peers;
 
 use muster::{Setup, Simulation};
 use muster_core::component::{

@@ -20,4 +20,6 @@ pub const REGISTRY: Registry = Registry {
     modifiers: modifiers::MODIFIERS,
     winds: winds::WINDS,
     services: services::SERVICES,
+    extensions: &[],
+    plugins: None,
 };

@@ -7,6 +7,7 @@ use crate::files::{Files, Loaded, UNFINISHED};
 use crate::layout;
 use crate::materials;
 use crate::merge::merge;
+use crate::plugins::{load_plugins, make_extensions};
 use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers, only_shape, place_below};
 use crate::scene::{self, Ground};
 use crate::skins::SkinText;
@@ -19,7 +20,7 @@ use crate::text::{
 };
 use glam::DVec3;
 use muster_core::colour::linear3;
-use muster_core::component::{Pose, Registry, Sense, Wind};
+use muster_core::component::{Extension, Pose, Registry, Sense, Wind};
 use muster_core::contact::{Bond, Mobility};
 use muster_core::daylight::Daylight;
 use muster_core::expression::Expression;
@@ -50,6 +51,10 @@ pub struct Scenario {
     pub warnings: Vec<Problem>,
     /// Every cohort by its text, for spawning more robots of the same sort.
     pub cohorts: BTreeMap<String, Arc<Cohort>>,
+    /// What runs beside it, by name, in the order of its coming.
+    pub extensions: Vec<(String, Arc<dyn Extension>)>,
+    /// Every kind that was known, those of its plug-ins included.
+    pub registry: Registry,
 }
 
 /// Reads a scenario file with changes laid over it (command line, environment), and makes a model of it.
@@ -76,14 +81,14 @@ pub fn modifiers(
     sensor: &str,
     text: &str,
     fields: &[Quantity],
-    registry: Registry,
+    mut registry: Registry,
 ) -> Result<Vec<ModifierSlot>, Vec<Problem>> {
     let node = files.load_text("modifiers.yaml", text)?;
     let mut problems = Problems::default();
     let path = format!("{sensor}.modifiers");
     let limits = (f64::NEG_INFINITY, f64::INFINITY);
     let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems).and_then(|blocks| {
-        make_modifiers(registry.modifiers, &blocks, Some(fields), (node.place, sensor), &mut problems)
+        make_modifiers(&mut registry, &blocks, Some(fields), (node.place, sensor), &mut problems)
     });
     made.ok_or_else(|| problems.list().to_vec())
 }
@@ -123,7 +128,12 @@ fn forget_places(node: &mut Node) {
     }
 }
 
-fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registry) -> Result<Scenario, Vec<Problem>> {
+fn build(
+    files: &mut Files,
+    loaded: Loaded,
+    over: &[Override],
+    mut registry: Registry,
+) -> Result<Scenario, Vec<Problem>> {
     let Loaded { node, mut problems } = loaded;
     // without an included file nobody knows which names there would be
     let included = !problems.any_error();
@@ -142,6 +152,8 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
         return Err(problems.list().to_vec());
     };
     let whole = &text;
+    load_plugins(files, &node, &mut registry, &mut problems);
+    let extensions = make_extensions(&node, whole, &mut registry, &mut problems);
     let mut groups = GroupNames::default();
     let mut environment = environment(&whole.world, &node, registry, files, &mut problems);
     let materials = &environment.materials;
@@ -151,7 +163,7 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
     let builder = RobotBuilder::new(registry, &environment, groups, ground);
     let before = problems.errors();
     let attached = attach(&mut node, &mut problems);
-    let (robots, cohorts, places) = place_robots(files, &node, whole, builder, &mut problems);
+    let (robots, (cohorts, registry), places) = place_robots(files, &node, whole, builder, &mut problems);
     // a robot that could not be made is not missed a second time by those who name it
     let complete = included && problems.errors() == before;
     if complete {
@@ -195,6 +207,8 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
         expect,
         warnings: problems.list().to_vec(),
         cohorts,
+        extensions,
+        registry,
     })
 }
 
@@ -457,7 +471,7 @@ fn wind(world: &WorldText, registry: Registry, problems: &mut Problems) -> Optio
 }
 
 /// Robots, their cohorts, and where each robot is written.
-type Placed = (Vec<Placement>, BTreeMap<String, Arc<Cohort>>, BTreeMap<String, Place>);
+type Placed = (Vec<Placement>, (BTreeMap<String, Arc<Cohort>>, Registry), BTreeMap<String, Place>);
 
 fn place_robots(
     files: &mut Files,

@@ -84,11 +84,12 @@ fn kind_of(family: &str, common: &[Field], registry: &Registry) -> Value {
         "drivers" => kinds(registry.drivers, common, registry),
         "sensors" => kinds(registry.sensors, common, registry),
         "modifiers" => kinds(registry.modifiers, common, registry),
+        "extensions" => kinds(registry.extensions, common, registry),
         _ => kinds(registry.winds, common, registry),
     }
 }
 
-fn kinds<T: ?Sized>(kinds: &[Kind<T>], common: &[Field], registry: &Registry) -> Value {
+fn kinds<T: ?Sized + 'static>(kinds: &[Kind<T>], common: &[Field], registry: &Registry) -> Value {
     let each: Vec<Value> = kinds
         .iter()
         .map(|kind| {

@@ -119,7 +119,7 @@ fn materials() -> Vec<Item> {
     all.iter().map(item).collect()
 }
 
-fn item<T: ?Sized>(family: &'static str, kind: &Kind<T>) -> Item {
+fn item<T: ?Sized + 'static>(family: &'static str, kind: &Kind<T>) -> Item {
     Item { family, name: kind.name.to_owned(), doc: kind.doc.to_owned(), fields: kind.fields, service: None }
 }
 

@@ -200,7 +200,15 @@ pub(crate) type Faults = Vec<(usize, String)>;
 impl<'a> Tick<'a> {
     /// A tick far from every obstacle, of a robot without joints. For trying out a motion by itself.
     pub fn alone(dt_s: f64, environment: &'a Environment, simd: Simd) -> Self {
-        Self { dt_s, time: SimTime::ZERO, environment, simd, joints: JointColumns::default(), near: &[], faults: RefCell::default() }
+        Self {
+            dt_s,
+            time: SimTime::ZERO,
+            environment,
+            simd,
+            joints: JointColumns::default(),
+            near: &[],
+            faults: RefCell::default(),
+        }
     }
 
     /// Says that a robot cannot be moved; it is isolated.
@@ -560,6 +568,11 @@ impl Control<'_> {
     /// The lanes that are to be commanded and were not asked for yet, one bit each.
     pub fn due(&self) -> u32 {
         self.due
+    }
+
+    /// How many subscriptions the driver has.
+    pub fn subscriptions(&self) -> usize {
+        self.readings.wires.len()
     }
 
     /// Says that a robot cannot be driven; it is isolated.

@@ -409,9 +409,12 @@ impl<'a, M: Memory> Control<'a, M> {
     /// What the driver remembers of one robot beyond columns.
     pub fn memory(&mut self, lane: usize) -> &mut M {
         assert!(!self.raw.robots.is_null(), "this kind keeps nothing of robots beyond columns");
-        // SAFETY: muster lends one pointer a lane, to what `robot_create` of this very type made; it serves a robot by one
-        // call at a time, and the borrow of self keeps others off
-        unsafe { &mut *(*self.raw.robots.add(lane % LANES)).cast() }
+        // SAFETY: muster lends one pointer a lane, null or to what `robot_create` of this very type made; it serves a robot
+        // by one call at a time, and the borrow of self keeps others off
+        match unsafe { (*self.raw.robots.add(lane % LANES)).cast::<M>().as_mut() } {
+            Some(memory) => memory,
+            None => panic!("found lane {lane}, expected one with a robot"),
+        }
     }
 
     /// What an extension offers; `None` if there is none of this name.
@@ -501,12 +504,14 @@ impl<'a, M: Memory> Measure<'a, M> {
         unsafe { *self.raw.gravity_mps2.cast() }
     }
 
-    /// What the sensor remembers of one robot beyond columns.
-    pub fn memory(&mut self, lane: usize) -> &mut M {
-        assert!(!self.raw.robots.is_null(), "this kind keeps nothing of robots beyond columns");
-        // SAFETY: muster lends one pointer a lane, to what `robot_create` of this very type made; it serves a robot by one
-        // call at a time, and the borrow of self keeps others off
-        unsafe { &mut *(*self.raw.robots.add(lane % LANES)).cast() }
+    /// What the sensor remembers of one robot beyond columns; nothing in lanes without a robot.
+    pub fn memory(&mut self, lane: usize) -> Option<&mut M> {
+        if self.raw.robots.is_null() {
+            return None;
+        }
+        // SAFETY: muster lends one pointer a lane, null or to what `robot_create` of this very type made; it serves a robot
+        // by one call at a time, and the borrow of self keeps others off
+        unsafe { (*self.raw.robots.add(lane % LANES)).cast::<M>().as_mut() }
     }
 
     /// Four random numbers of a normal distribution, the same for the same robot, index and draw.

@@ -87,9 +87,8 @@ pub fn modifiers(
     let mut problems = Problems::default();
     let path = format!("{sensor}.modifiers");
     let limits = (f64::NEG_INFINITY, f64::INFINITY);
-    let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems).and_then(|blocks| {
-        make_modifiers(&mut registry, &blocks, Some(fields), (node.place, sensor), &mut problems)
-    });
+    let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems)
+        .and_then(|blocks| make_modifiers(&mut registry, &blocks, Some(fields), (node.place, sensor), &mut problems));
     made.ok_or_else(|| problems.list().to_vec())
 }
 

@@ -36,6 +36,7 @@ pub mod choose;
 pub mod judge;
 pub mod library;
 pub mod pace;
+pub mod plugins;
 pub mod report;
 pub mod run;
 mod simulation;

@@ -10,6 +10,7 @@ use muster_core::event::Firing;
 use muster_core::exec::Clock;
 use muster_core::time::SimTime;
 use muster_core::world::{Realm, World};
+use muster_scenario::text::OnFault;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub enum Ended {
     Interrupted,
     /// A deadline was missed under `require_rt`.
     Late,
+    /// A component failed under `on_fault: stop`.
+    Faulty,
 }
 
 impl Ended {
@@ -48,6 +51,7 @@ impl Ended {
             Self::Timeout => "timeout",
             Self::Interrupted => "interrupted",
             Self::Late => "late",
+            Self::Faulty => "faulty",
         }
     }
 }
@@ -302,6 +306,9 @@ impl Runner {
             self.windows += 1;
             self.meter.add(&window);
             self.note(sim, watcher);
+            if self.faulty(sim) {
+                break Ended::Faulty;
+            }
             if self.wait(sim, watcher) && options.require_rt {
                 break Ended::Late;
             }
@@ -350,10 +357,20 @@ impl Runner {
             watcher.event(Event::Fault(text.clone()));
             self.accounts[robot.map_or(0, |robot| robot.realm as usize)].faults.push(text);
         }
+        for trouble in sim.take_troubles() {
+            watcher.event(Event::Fault(trouble.clone()));
+            self.accounts[0].faults.push(trouble);
+        }
         for refusal in sim.world_mut().take_refusals() {
             watcher.event(Event::Refused(refusal.clone()));
             self.refusals.push(refusal);
         }
+    }
+
+    /// True if the run is to stop because something failed.
+    fn faulty(&self, sim: &Simulation) -> bool {
+        let failed = self.accounts.iter().any(|account| !account.faults.is_empty());
+        failed && sim.scenario().run.on_fault == OnFault::Stop
     }
 
     /// Waits for the window's end; true if it was missed.
@@ -409,6 +426,7 @@ impl Runner {
             event_counts: account.event_counts,
             events: account.events,
             choices: sim.choices().to_vec(),
+            plugins: sim.plugins(),
             refusals: self.refusals.clone(),
             expected: account.judge.len(),
             unjudged: account.judge.unjudged(sim.world().time()),

@@ -163,7 +163,8 @@ mod tests {
     fn joints_are_chosen_by_name_and_unknown_ones_are_refused() {
         let sensor = build(&["rail"]).fitted(&Fitting::frames(&arm())).expect("fits").expect("a sensor");
         assert_eq!(Quantity::total(sensor.fields()), 3);
-        let (found, expected) = build(&["tray"]).fitted(&Fitting::frames(&arm())).err().expect("a fixed frame is no joint");
+        let (found, expected) =
+            build(&["tray"]).fitted(&Fitting::frames(&arm())).err().expect("a fixed frame is no joint");
         assert_eq!((found.as_str(), expected.as_str()), ("joint \"tray\"", "one of the robot's joints: pan, rail"));
         assert!(build(&[]).fitted(&Fitting::frames(&[])).is_err(), "a robot without joints");
     }

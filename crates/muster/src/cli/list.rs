@@ -2,18 +2,18 @@
 
 use super::OK;
 use muster::library;
-use muster_core::component::Kind;
+use muster_core::component::{Kind, Registry};
 use muster_core::node::Node;
 use muster_core::service::{Form, Parameter, Service};
 use muster_core::spec::Field;
-use muster_models::REGISTRY;
 use serde_json::{Value, json};
 
 /// What can be listed.
-pub(crate) const FAMILIES: [&str; 13] = [
+pub(crate) const FAMILIES: [&str; 14] = [
     "components",
     "demos",
     "drivers",
+    "extensions",
     "materials",
     "modifiers",
     "motions",
@@ -36,14 +36,14 @@ struct Item {
 }
 
 /// Lists a family, or everything.
-pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
-    let components = ["drivers", "modifiers", "motions", "sensors", "winds"];
+pub(crate) fn list(kinds: Registry, what: Option<&str>, as_json: bool) -> u8 {
+    let components = ["drivers", "extensions", "modifiers", "motions", "sensors", "winds"];
     let wanted = |item: &Item| match what {
         None => true,
         Some("components") => components.contains(&item.family),
         Some(family) => item.family == family,
     };
-    let items: Vec<Item> = items().into_iter().filter(wanted).collect();
+    let items: Vec<Item> = items(kinds).into_iter().filter(wanted).collect();
     if as_json {
         say!("{:#}", Value::from(items.iter().map(item_json).collect::<Vec<_>>()));
         return OK;
@@ -77,7 +77,7 @@ fn print_service(service: &Service) {
     }
 }
 
-fn items() -> Vec<Item> {
+fn items(kinds: Registry) -> Vec<Item> {
     let mut items = Vec::new();
     let library_item = |family, name: &str| {
         let text = library::FILES.iter().find(|(file, _)| *file == format!("{family}/{name}.yaml"));
@@ -87,22 +87,23 @@ fn items() -> Vec<Item> {
         Item { family, name: name.to_owned(), doc: words.join(" "), fields: &[], service: None }
     };
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
-    items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));
+    items.extend(kinds.drivers.iter().map(|kind| item("drivers", kind)));
+    items.extend(kinds.extensions.iter().map(|kind| item("extensions", kind)));
     items.extend(materials());
-    items.extend(REGISTRY.modifiers.iter().map(|kind| item("modifiers", kind)));
-    items.extend(REGISTRY.motions.iter().map(|kind| item("motions", kind)));
+    items.extend(kinds.modifiers.iter().map(|kind| item("modifiers", kind)));
+    items.extend(kinds.motions.iter().map(|kind| item("motions", kind)));
     items.extend(library::names("objects").map(|name| library_item("objects", name)));
     items.extend(library::names("sensors").map(|name| Item { family: "presets", ..library_item("sensors", name) }));
     items.extend(library::names("robots").map(|name| library_item("robots", name)));
-    items.extend(REGISTRY.sensors.iter().map(|kind| item("sensors", kind)));
-    items.extend(REGISTRY.services.iter().map(|service| Item {
+    items.extend(kinds.sensors.iter().map(|kind| item("sensors", kind)));
+    items.extend(kinds.services.iter().map(|service| Item {
         family: "services",
         name: service.name.to_owned(),
         doc: service.doc.to_owned(),
         fields: &[],
         service: Some(service),
     }));
-    items.extend(REGISTRY.winds.iter().map(|kind| item("winds", kind)));
+    items.extend(kinds.winds.iter().map(|kind| item("winds", kind)));
     items.extend(library::names("worlds").map(|name| library_item("worlds", name)));
     items
 }

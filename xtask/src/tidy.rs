@@ -20,10 +20,15 @@ fn layers(root: &Path) -> Vec<String> {
         ("muster-core", &[]),
         ("muster-flight", &[]),
         ("muster-exec", &["muster-core"]),
+        ("muster-loader", &["muster-core", "muster-plugin"]),
         ("muster-models", &["muster-core", "muster-flight"]),
+        ("muster-plugin", &[]),
         ("muster-render", &["muster-core"]),
         ("muster-scenario", &["muster-core"]),
-        ("muster", &["muster-core", "muster-exec", "muster-models", "muster-render", "muster-scenario"]),
+        (
+            "muster",
+            &["muster-core", "muster-exec", "muster-loader", "muster-models", "muster-render", "muster-scenario"],
+        ),
     ];
     let mut problems = Vec::new();
     for folder in folders(&root.join("crates")) {

@@ -300,3 +300,136 @@ fn value(field: &FieldText, datum: &Datum, c_text: &CString) -> MusterValue {
         count: numbers.len() as u64,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_core::node::Entry;
+    use proptest::prelude::*;
+
+    const WORDS: &[&str] = &["left", "right", "straight on"];
+
+    /// A field of every form, with the datum that a user writes for it.
+    fn any_field() -> impl Strategy<Value = (Form, Datum)> {
+        prop_oneof![
+            any::<f64>()
+                .prop_filter("finite", |value| value.is_finite())
+                .prop_map(|value| (Form::Number, Datum::Number(value))),
+            (-(1_i64 << 53)..1 << 53).prop_map(|value| (Form::Integer, Datum::Integer(value))),
+            any::<bool>().prop_map(|value| (Form::Bool, Datum::Bool(value))),
+            ".*".prop_filter("no zero", |text| !text.contains('\0')).prop_map(|text| (Form::Text, Datum::Text(text))),
+            (0..WORDS.len()).prop_map(|at| (Form::Choice(WORDS), Datum::Choice(at, WORDS[at]))),
+            (any::<bool>(), proptest::collection::vec(-1e9..1e9, 0..20)).prop_map(|(fixed, numbers)| {
+                (Form::Numbers(fixed.then_some(numbers.len())), Datum::Numbers(numbers))
+            }),
+        ]
+    }
+
+    fn written(datum: &Datum) -> Node {
+        Node::of(match datum {
+            Datum::Number(value) => Value::Number(*value),
+            Datum::Integer(value) => Value::Integer(*value),
+            Datum::Bool(value) => Value::Bool(*value),
+            Datum::Text(text) => Value::Text(text.clone()),
+            Datum::Choice(_, word) => Value::Text((*word).to_owned()),
+            Datum::Numbers(numbers) => {
+                Value::List(numbers.iter().map(|value| Node::of(Value::Number(*value))).collect())
+            }
+        })
+    }
+
+    /// What a plug-in reads of a value.
+    fn received(value: &MusterValue) -> Datum {
+        assert_eq!(value.size, abi::size_of::<MusterValue>());
+        // SAFETY: the values are lent as a plug-in gets them
+        let text = || unsafe { CStr::from_ptr(value.text) }.to_str().expect("text").to_owned();
+        match value.r#type {
+            abi::NUMBER => Datum::Number(value.number),
+            abi::INTEGER => Datum::Integer(value.integer),
+            abi::BOOL => Datum::Bool(value.integer != 0),
+            abi::TEXT => Datum::Text(text()),
+            abi::CHOICE => {
+                Datum::Choice(value.integer as usize, WORDS.iter().find(|word| **word == text()).expect("word"))
+            }
+            // SAFETY: see above
+            _ => Datum::Numbers(unsafe { std::slice::from_raw_parts(value.numbers, value.count as usize) }.to_vec()),
+        }
+    }
+
+    fn texts(fields: &[(Form, Datum)], fallback: bool) -> (&'static [Field], &'static [FieldText]) {
+        let name = |at: usize| -> &'static CString { Box::leak(Box::new(c_text(&format!("field_{at}")))) };
+        let limits = (f64::NEG_INFINITY, f64::INFINITY);
+        let texts: Vec<FieldText> = fields
+            .iter()
+            .enumerate()
+            .map(|(at, (form, datum))| FieldText {
+                name: name(at),
+                form: *form,
+                fallback: fallback.then(|| datum.clone()),
+                limits,
+            })
+            .collect();
+        let field = |text: &FieldText| {
+            let form = text.form;
+            let name = text.name.to_str().expect("a name");
+            let (schema, default) = (Box::leak(Box::new(move || form.schema(limits))), Box::leak(Box::new(|| None)));
+            Field { name: Box::leak(name.to_owned().into_boxed_str()), doc: "", schema, default }
+        };
+        let fields: Vec<Field> = texts.iter().map(field).collect();
+        (Box::leak(fields.into_boxed_slice()), Box::leak(texts.into_boxed_slice()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn what_a_user_writes_arrives_in_the_plugin(fields in proptest::collection::vec(any_field(), 0..8)) {
+            let kinds = texts(&fields, false);
+            let entries = fields.iter().zip(kinds.0).map(|((_, datum), field)| Entry {
+                key: field.name.to_owned(),
+                key_place: Default::default(),
+                value: written(datum),
+            });
+            let node = Node::of(Value::Map(entries.collect()));
+            let mut problems = Problems::default();
+            let given = read(kinds, &node, "driver", &[], &mut problems).expect("all is sound");
+            prop_assert!(problems.list().is_empty());
+            let data: Vec<Datum> = given.lend(|values| values.iter().map(received).collect());
+            prop_assert_eq!(data, fields.iter().map(|(_, datum)| datum.clone()).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn what_is_not_written_is_the_fallback_or_missed(fields in proptest::collection::vec(any_field(), 1..8)) {
+            let node = Node::of(Value::Map(Vec::new()));
+            let given = read(texts(&fields, true), &node, "", &[], &mut Problems::default()).expect("fallbacks");
+            let data: Vec<Datum> = given.lend(|values| values.iter().map(received).collect());
+            prop_assert_eq!(data, fields.iter().map(|(_, datum)| datum.clone()).collect::<Vec<_>>());
+            let mut problems = Problems::default();
+            prop_assert!(read(texts(&fields, false), &node, "", &[], &mut problems).is_none());
+            prop_assert_eq!(problems.errors(), fields.len(), "every one is named");
+        }
+
+        #[test]
+        fn a_fallback_reads_as_it_is_shown((form, datum) in any_field()) {
+            let shown = datum.show();
+            let parsed = form.parse(&shown, (f64::NEG_INFINITY, f64::INFINITY));
+            prop_assert_eq!(parsed, Ok(datum));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_with_the_nearest_word() {
+        let limits = (0.0, 1.0);
+        let check = |form: Form, value: Value, expected: &str| {
+            let mut problems = Problems::default();
+            assert!(form.read(&Node::of(value), "driver.x", limits, &mut problems).is_none());
+            let said = problems.list()[0].to_string();
+            assert!(said.contains(expected), "{said}");
+        };
+        check(Form::Number, Value::Number(2.0), "expected number from 0 to 1");
+        check(Form::Number, Value::Number(f64::NAN), "expected number");
+        check(Form::Choice(WORDS), Value::Text("rigth".into()), "did you mean \"right\"?");
+        check(Form::Numbers(Some(2)), Value::List(Vec::new()), "list of 2");
+        check(Form::Bool, Value::Integer(1), "true or false");
+    }
+}

@@ -8,7 +8,7 @@ use crate::calls::{Advance, Config, Control, LookAt, Measure, Outcome, Reading, 
 use crate::kinds::{Field, Kind, Quantity};
 use crate::{Driver, Extension, Look, Memory, Modifier, Motion, Sensor};
 use std::any::Any;
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
@@ -218,8 +218,10 @@ configure!(configure_extension for Extension);
 
 /// Memories of robots of this type.
 fn fill_memory<M: Memory>(table: &mut MusterKind) {
-    unsafe extern "C" fn create<M: Memory>(_: *mut c_void, _: *const c_char) -> *mut c_void {
-        let made = catch_unwind(|| Box::into_raw(Box::<M>::default()).cast());
+    unsafe extern "C" fn create<M: Memory>(_: *mut c_void, robot: *const c_char) -> *mut c_void {
+        // SAFETY: muster lends a name that ends with zero
+        let robot = unsafe { CStr::from_ptr(robot) }.to_string_lossy();
+        let made = catch_unwind(|| Box::into_raw(Box::new(M::of(&robot))).cast());
         made.unwrap_or(std::ptr::null_mut())
     }
     unsafe extern "C" fn destroy<M: Memory>(_: *mut c_void, robot: *mut c_void) {
@@ -456,7 +458,6 @@ fn told(call: &MusterCall, why: &str) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::CStr;
 
     struct Nothing;
 

@@ -81,9 +81,12 @@ pub mod body {
 }
 
 /// What a component remembers of one robot beyond columns.
-pub trait Memory: Default + Send + 'static {
+pub trait Memory: Sized + Send + 'static {
     /// False for a component that keeps nothing of the sort.
     const KEPT: bool = true;
+
+    /// That of a new robot of this name.
+    fn of(robot: &str) -> Self;
 
     /// Everything remembered as bytes: equal exactly if it is.
     fn save(&self) -> Vec<u8>;
@@ -94,6 +97,8 @@ pub trait Memory: Default + Send + 'static {
 
 impl Memory for () {
     const KEPT: bool = false;
+
+    fn of(_: &str) -> Self {}
 
     fn save(&self) -> Vec<u8> {
         Vec::new()

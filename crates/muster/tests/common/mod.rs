@@ -591,6 +591,8 @@ pub const REGISTRY: Registry = Registry {
     modifiers: &[BREAKER, modifiers::delay::KIND, modifiers::dropout::KIND, modifiers::gaussian_noise::KIND],
     winds: winds::WINDS,
     services: services::SERVICES,
+    extensions: &[],
+    plugins: None,
 };
 
 /// A simulation of a text that may use the kinds of this file.

@@ -25,9 +25,18 @@ fn layers(root: &Path) -> Vec<String> {
         ("muster-plugin", &[]),
         ("muster-render", &["muster-core"]),
         ("muster-scenario", &["muster-core"]),
+        ("muster-links", &["muster-core"]),
         (
             "muster",
-            &["muster-core", "muster-exec", "muster-loader", "muster-models", "muster-render", "muster-scenario"],
+            &[
+                "muster-core",
+                "muster-exec",
+                "muster-links",
+                "muster-loader",
+                "muster-models",
+                "muster-render",
+                "muster-scenario",
+            ],
         ),
     ];
     let mut problems = Vec::new();

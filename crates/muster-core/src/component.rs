@@ -11,6 +11,7 @@ use crate::command::Action;
 use crate::contact::{Groups, Mass, Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
+use crate::link::LinkKind;
 use crate::model::Environment;
 use crate::node::{Node, Problems};
 use crate::render::lens::Lens;
@@ -68,6 +69,8 @@ pub struct Registry {
     pub winds: &'static [Kind<dyn Wind>],
     /// What can be asked of robots.
     pub services: &'static [Service],
+    /// How they speak to programs outside.
+    pub links: &'static [&'static LinkKind],
     /// What runs beside the simulation.
     pub extensions: &'static [Kind<dyn Extension>],
     /// Where kinds come from that are in none of these tables; nowhere if there is nobody to load them.

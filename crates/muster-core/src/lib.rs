@@ -20,6 +20,7 @@ pub mod grid;
 pub mod hash;
 pub mod joints;
 pub mod lanes;
+pub mod link;
 pub mod look;
 pub mod material;
 pub mod math;

@@ -12,7 +12,7 @@ pub mod winds;
 
 use muster_core::component::Registry;
 
-/// Every built-in component.
+/// Every built-in component; links come from elsewhere.
 pub const REGISTRY: Registry = Registry {
     motions: motions::MOTIONS,
     drivers: drivers::DRIVERS,
@@ -20,6 +20,7 @@ pub const REGISTRY: Registry = Registry {
     modifiers: modifiers::MODIFIERS,
     winds: winds::WINDS,
     services: services::SERVICES,
+    links: &[],
     extensions: &[],
     plugins: None,
 };

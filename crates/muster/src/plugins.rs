@@ -14,10 +14,10 @@ use std::sync::{Arc, OnceLock};
 pub use muster_core::component::Plugin;
 pub use muster_loader::{PATH_VARIABLE, trace_on};
 
-/// Every built-in component, and whatever plug-ins are asked for.
+/// Every built-in component and link, and whatever plug-ins are asked for.
 pub fn registry() -> Registry {
     static KINDS: OnceLock<Registry> = OnceLock::new();
-    *KINDS.get_or_init(|| muster_loader::registry(muster_models::REGISTRY))
+    *KINDS.get_or_init(|| muster_loader::registry(crate::REGISTRY))
 }
 
 /// The same with these plug-ins, each a path or a name; an error says which cannot be used, and why.

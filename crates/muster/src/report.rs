@@ -2,6 +2,7 @@
 
 use crate::choose::Choice;
 use crate::judge::Failure;
+use crate::links::LinkReport;
 use crate::pace::Late;
 use crate::plugins::Plugin;
 use muster_core::component::Sense;
@@ -176,6 +177,10 @@ pub struct Report {
     pub choices: Vec<Choice>,
     /// The plug-ins it used.
     pub plugins: Vec<Plugin>,
+    /// What links carried.
+    pub links: Vec<LinkReport>,
+    /// What links told.
+    pub notes: Vec<String>,
     /// Commands refused.
     pub refusals: Vec<String>,
     /// Expectations: how many, and which failed.
@@ -283,6 +288,8 @@ impl Report {
             "event_counts": self.event_counts,
             "plugins": self.plugins.iter().map(plugin_json).collect::<Vec<Value>>(),
             "choices": self.choices.iter().map(Choice::json).collect::<Vec<Value>>(),
+            "links": self.links.iter().map(|link| link.json(self.wall_time_s)).collect::<Vec<Value>>(),
+            "notes": self.notes,
             "refused_commands": self.refusals,
             "expected": self.expected,
             "unjudged": self.unjudged,

@@ -715,8 +715,6 @@ robots:
     assert_eq!(number(&sim, "watcher.b.stamp_ns"), 1e9);
     let seen = sim.world().property("watcher.c").unwrap();
     assert!([2.0, 4.0, 6.0, 8.0].iter().all(|y| seen.contains(y)), "{seen:?}");
-    let (said, _) = refusal(
-        "{robots: [{name: torn, kind: point, driver: [{kind: random_walk}, {kind: waypoints}]}]}",
-    );
+    let (said, _) = refusal("{robots: [{name: torn, kind: point, driver: [{kind: random_walk}, {kind: waypoints}]}]}");
     assert!(said.contains("robots[0].driver") && said.contains("a list of 2"), "{said}");
 }

@@ -9,11 +9,12 @@ use muster_core::spec::Field;
 use serde_json::{Value, json};
 
 /// What can be listed.
-pub(crate) const FAMILIES: [&str; 14] = [
+pub(crate) const FAMILIES: [&str; 15] = [
     "components",
     "demos",
     "drivers",
     "extensions",
+    "links",
     "materials",
     "modifiers",
     "motions",
@@ -89,6 +90,13 @@ fn items(kinds: Registry) -> Vec<Item> {
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
     items.extend(kinds.drivers.iter().map(|kind| item("drivers", kind)));
     items.extend(kinds.extensions.iter().map(|kind| item("extensions", kind)));
+    items.extend(kinds.links.iter().map(|kind| Item {
+        family: "links",
+        name: kind.name.to_owned(),
+        doc: kind.doc.to_owned(),
+        fields: kind.options.fields,
+        service: None,
+    }));
     items.extend(materials());
     items.extend(kinds.modifiers.iter().map(|kind| item("modifiers", kind)));
     items.extend(kinds.motions.iter().map(|kind| item("motions", kind)));

@@ -8,6 +8,7 @@ mod look;
 mod map;
 mod options;
 mod plugin;
+mod ports;
 mod progress;
 mod run;
 mod seeds;
@@ -63,6 +64,7 @@ Examples:
   muster map fleet.yaml --at 20s                 robots and the ways they came
   muster look fleet.yaml --sensor scout0.camera --at 2s --out image.png
   muster fit-range scan.csv --model urg04lx      errors of a real range sensor, to paste into a scenario
+  muster ports fleet.yaml                        where programs reach its robots
   muster list sensors                            what can be written under sensors:
   muster plugin new wander --lang c              a driver of your own to start from
 
@@ -85,6 +87,8 @@ enum Command {
     Look(LookArguments),
     /// Fit the error model of a range sensor to what one measured at known distances
     FitRange(FitArguments),
+    /// Show every address at which programs reach the robots of a scenario
+    Ports(PortsArguments),
     /// List what can be used in scenarios
     List(ListArguments),
     /// Print the JSON schema of scenario files
@@ -185,6 +189,20 @@ struct LookArguments {
 }
 
 #[derive(Args)]
+struct PortsArguments {
+    /// The scenario file
+    scenario: PathBuf,
+    /// Which ports to take: `auto` for any that are free, or the first of a row; else those of the scenario
+    #[arg(long, value_name = "PORT|auto", default_value = "as-written", value_parser = options::port_base, hide_default_value = true)]
+    port_base: muster::PortBase,
+    /// For machines
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    over: options::Overrides,
+}
+
+#[derive(Args)]
 struct ListArguments {
     /// What to list; everything if left out
     #[arg(value_parser = list::FAMILIES)]
@@ -225,6 +243,7 @@ pub(crate) fn dispatch(arguments: Arguments) -> u8 {
         Command::Map(what) => map::map(&what),
         Command::Look(look) => look::look(&look),
         Command::FitRange(what) => fit::fit_range(&what),
+        Command::Ports(what) => ports::ports(&what),
         Command::List(list) => with_plugins(&list.plugin, |kinds| list::list(kinds, list.what.as_deref(), list.json)),
         Command::Schema(schema) => with_plugins(&schema.plugin, |kinds| {
             say!("{:#}", muster_scenario::schema::schema(kinds));

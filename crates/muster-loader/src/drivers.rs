@@ -53,7 +53,7 @@ impl PluginDriver {
         };
         let inside = Inside::new(self.instance.library, What::Control(&raw const *control), Some(environment));
         raw.call = inside.call::<MusterControl>(LANES);
-        let (code, slow) = Instance::timed(limit, || function(&raw mut raw));
+        let (code, slow) = self.instance.timed(limit, || function(&raw mut raw));
         if code == abi::OK && slow.is_none() && inside.faults.borrow().is_empty() {
             return Called { failed: 0, left: 0 };
         }

@@ -4,13 +4,14 @@ use crate::fields::{Given, c_text};
 use crate::host::{Inside, What};
 use crate::library::{Library, LoadedKind};
 use crate::trace::trace;
+use crate::watch;
 use muster_core::component::{Fitting, Keepsake, Kept, Misfit, Subscription};
 use muster_core::lanes::LANES;
 use muster_plugin::abi::{self, MusterCall, MusterConfig};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A component of a plug-in.
 pub(crate) struct Instance {
@@ -109,11 +110,11 @@ impl Instance {
 
     /// Calls the plug-in; returns what it returns, and how long it took if that is more than the limit.
     #[inline]
-    pub(crate) fn timed(limit: Option<Duration>, call: impl FnOnce() -> i32) -> (i32, Option<Duration>) {
+    pub(crate) fn timed(&self, limit: Option<Duration>, call: impl FnOnce() -> i32) -> (i32, Option<Duration>) {
         let Some(limit) = limit else { return (call(), None) };
-        let before = Instant::now();
+        let place = watch::begin(self.library, self.kind, limit);
         let code = call();
-        let took = before.elapsed();
+        let took = watch::end(place);
         (code, (took > limit).then_some(took))
     }
 

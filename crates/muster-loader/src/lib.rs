@@ -18,6 +18,7 @@ mod motions;
 mod registry;
 mod sensors;
 mod trace;
+mod watch;
 
 pub use registry::registry;
 pub use trace::{trace, trace_on};

@@ -48,7 +48,7 @@ impl Modifier for PluginModifier {
             period_s: sample.period_s,
         };
         // SAFETY: the component lives, and so does the call until it returns
-        let (code, slow) = Instance::timed(limit, || unsafe { function(self.instance.me, &raw mut raw) });
+        let (code, slow) = self.instance.timed(limit, || unsafe { function(self.instance.me, &raw mut raw) });
         let known = matches!(code, abi::OK | abi::LOST);
         let of_kind = |text: String| format!("{:?} {text}", self.instance.kind.name);
         if !known || !inside.faults.borrow().is_empty() {

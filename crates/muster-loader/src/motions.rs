@@ -103,7 +103,7 @@ impl Motion for PluginMotion {
             ..self.raw(&inside, columns, lanes, &gravity_mps2)
         };
         // SAFETY: the component lives, and so does the call until it returns
-        let (code, slow) = Instance::timed(limit, || unsafe { function(self.instance.me, &raw mut raw) });
+        let (code, slow) = self.instance.timed(limit, || unsafe { function(self.instance.me, &raw mut raw) });
         let faults = inside.faults.take();
         for (lane, text) in &faults {
             let lanes = if *lane == abi::ALL_LANES { all } else { all & 1_u32.checked_shl(*lane).unwrap_or(0) };

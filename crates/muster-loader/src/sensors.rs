@@ -50,7 +50,7 @@ impl PluginSensor {
             sample_count: measure.sample.len() as u32,
             reserved: 0,
         };
-        let (code, slow) = Instance::timed(limit, || function(&raw mut raw));
+        let (code, slow) = self.instance.timed(limit, || function(&raw mut raw));
         let mut failed = 0;
         let mut blame = |lanes: u32, text: String| {
             failed |= lanes;
@@ -178,7 +178,7 @@ impl Look for PluginSensor {
         };
         raw.call = inside.call::<MusterLook>(1);
         // SAFETY: the component lives, and so does the call until it returns
-        let (code, slow) = Instance::timed(limit, || unsafe { function(self.instance.me, &raw mut raw) });
+        let (code, slow) = self.instance.timed(limit, || unsafe { function(self.instance.me, &raw mut raw) });
         if code != abi::OK || !inside.faults.borrow().is_empty() {
             fail(self.instance.told(&inside.complaint(code)));
         }

@@ -373,6 +373,13 @@ fn a_call_that_takes_too_long_is_told_and_its_robots_are_isolated() {
     assert!(faults.iter().any(|(robot, _)| robot == "r7") && faults.len() == 16, "{faults:?}");
     assert!(faults[0].1.contains("longer than the 20 ms of run.plugin_limit_ms"), "{faults:?}");
     assert_eq!(sim.world().property("r19.velocity_mps").unwrap()[0], 0.5);
+    let hung = troubled("hang").replacen("for_s: 2", "for_s: 0.6, plugin_limit_ms: 20", 1);
+    let (said, code) = muster(&["run", &file("hangs.yaml", &hung)]);
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("warning: driver \"troubled\" of plug-in \"trials\" has not returned from a call for 1."),
+        "{said}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use muster_core::node::{Node, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const FLEET: &str = include_str!("../../../../benches/scenarios/plugin-1000.yaml");
+const FLEET: &str = include_str!("../../../../benches/scenarios/point.yaml");
 const SOURCE: &str = include_str!("../../templates/plugin/c/driver.c");
 const HEADER: &str = include_str!("../../../muster-plugin/include/muster_plugin.h");
 
@@ -44,8 +44,9 @@ fn compare(library: &Path, how: &How) -> Result<Vec<Line>, String> {
     driver.set("kind", text(NAME));
     driver.set("rate_hz", Node::of(Value::Integer(1000)));
     let plugins = Value::List(vec![text(&library.to_string_lossy())]);
+    let alone = [over("robots[0].driver", Value::Null)];
     let driven = [over("plugins", plugins), over("robots[0].driver", driver.value)];
-    let (mut without, mut with) = (load(FLEET, threads, &[])?, load(FLEET, threads, &driven)?);
+    let (mut without, mut with) = (load(FLEET, threads, &alone)?, load(FLEET, threads, &driven)?);
     // in turns, so that whatever else the machine does meets both
     let mut rounds: Vec<_> =
         (0..if how.quick { 3 } else { 7 }).map(|_| (measure(&mut without, plan), measure(&mut with, plan))).collect();

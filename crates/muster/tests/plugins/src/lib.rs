@@ -91,7 +91,7 @@ impl Memory for Name {
 
 impl Driver for Troubled {
     const KIND: Kind = Kind::new("troubled", "Fails on demand.").repeatable().fields(&[
-        Field::choice("how", "In which way.", &["panic", "nan", "sleep", "fail"]),
+        Field::choice("how", "In which way.", &["panic", "nan", "sleep", "hang", "fail"]),
         Field::text("robot", "For whom."),
         Field::number("at_s", "From when on.").or("0.5"),
     ]);
@@ -110,6 +110,7 @@ impl Driver for Troubled {
                 "panic" if due => panic!("no way out"),
                 "nan" if due => speed_mps = f64::NAN,
                 "sleep" if due => std::thread::sleep(Duration::from_millis(30)),
+                "hang" if due => std::thread::sleep(Duration::from_millis(1500)),
                 "fail" if due => control.fail(lane, "lost its way"),
                 _ => (),
             }

@@ -61,7 +61,7 @@ impl Line {
 }
 
 /// Runs the scenario in real time while a program outside does something; the program ends the run.
-fn with(text: &str, outside: impl FnOnce(BTreeMap<String, String>) + Send) -> muster::Report {
+fn with(text: &str, outside: impl FnOnce(BTreeMap<String, String>) + Send) -> muster::report::Report {
     let setup = Setup { threads: Some(Threads::Count(1)), ..Setup::default() };
     let mut sim = Simulation::from_text(text, &setup).unwrap_or_else(|error| panic!("{error}"));
     sim.open_links(PortBase::Auto).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::link::Link;
 use crate::net::{Door, Exchange, Limits, Traffic, Tty, Welcome, lock};
-use crate::{logs, morse};
+use crate::{controller, logs, morse, scip};
 use muster_core::link::{Binding, LinkKind};
 use muster_core::node::{Node, Problems};
 use muster_core::service::Service;
@@ -21,7 +21,8 @@ pub struct Protocol {
 }
 
 /// Every protocol.
-pub static PROTOCOLS: &[Protocol] = &[logs::CSV, logs::JSONL, morse::SOCKET, logs::TEXT];
+pub static PROTOCOLS: &[Protocol] =
+    &[controller::CONTROLLER, logs::CSV, logs::JSONL, scip::SCIP, morse::SOCKET, logs::TEXT];
 
 /// What scenarios may say of each.
 pub static KINDS: [&LinkKind; PROTOCOLS.len()] = {

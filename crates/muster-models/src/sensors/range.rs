@@ -142,7 +142,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "range",
     doc: "Ranges along rays: laser scanners, time-of-flight cameras, ultrasound, infrared; real devices by preset.",
     fields: RangeSpec::FIELDS,
-    build,
+    build: &build,
 };
 
 /// What a sample tells of each ray with `output: range`.
@@ -274,6 +274,10 @@ impl Sensor for Range {
             Caster::Sweep(_, directions) | Caster::Depth(_, directions) => directions,
         };
         (self.spec.aggregate == Aggregate::None).then_some((directions, self.spec.range_max_m))
+    }
+
+    fn near_m(&self) -> f64 {
+        self.spec.range_min_m
     }
 
     fn ways(&self) -> Vec<(&'static str, Arc<dyn Sensor>)> {

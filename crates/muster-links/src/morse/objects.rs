@@ -83,6 +83,9 @@ pub(super) fn restore(world: &World) -> Vec<Action> {
     world.robots().map(|robot| Action::Teleport { robot: robot.address(), pose: robot.home }).collect()
 }
 
+/// What is so near to the origin of a robot does not hide it.
+const GRAZE_M: f64 = 0.01;
+
 /// How far two robots are from each other, and whether nothing stands between them.
 pub(super) fn distance_and_view(world: &World, one: &str, other: &str) -> Result<Json, String> {
     let place = |name: &str| {
@@ -91,7 +94,9 @@ pub(super) fn distance_and_view(world: &World, one: &str, other: &str) -> Result
     let (from, to) = (place(one)?, place(other)?);
     let distance = from.distance(to);
     let direction = (to - from).normalize_or(DVec3::X);
-    let wall = world.model().environment.obstacles.ray(from, direction, distance).is_some();
+    // who stands on the ground is not hidden by it
+    let (begin, range) = (from + direction * GRAZE_M, (distance - 2.0 * GRAZE_M).max(0.0));
+    let wall = world.model().environment.obstacles.ray(begin, direction, range).is_some();
     let between = world.robots().filter(|robot| robot.address() != one && robot.address() != other).any(|robot| {
         let pose = world.pose(&robot.address()).unwrap_or(Pose::IDENTITY);
         let parts = robot.cohort.blueprint.parts.iter().filter(|part| part.frame.is_none());

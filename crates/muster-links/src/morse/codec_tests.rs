@@ -160,3 +160,46 @@ proptest! {
         }
     }
 }
+
+/// Mutated requests and messages; `MUSTER_PACKETS` says how many.
+#[test]
+fn mutated_packets_do_no_harm() {
+    const SEEDS: [&[u8]; 6] = [
+        b"0 simulation details []",
+        b"11 cancel",
+        b"3 robot.way goto [2.0, 0.0, NaN, -Infinity, 1500f]",
+        b"{\"timestamp\": 1.5, \"x\": 1e-05, \"name\": \"\\u017d\\ud83d\\udc09\", \"l\": [1, 2.0, null, true, {}]}",
+        b"{\"engines\": [1500f, 1500.000, 0, -1]}",
+        b"{\"channel\": \"r0.motion\", \"data\": {\"v\": 1.0, \"w\": 0.0}}",
+    ];
+    let packets: u64 = std::env::var("MUSTER_PACKETS").ok().and_then(|text| text.parse().ok()).unwrap_or(50_000);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as usize % below
+    };
+    let (mut packet, mut read) = (Vec::new(), 0_u64);
+    for _ in 0..packets {
+        packet.clear();
+        packet.extend_from_slice(SEEDS[random(SEEDS.len())]);
+        for _ in 0..=random(4) {
+            let at = random(packet.len().max(1));
+            match random(4) {
+                0 if at < packet.len() => packet[at] = random(256) as u8,
+                1 if at < packet.len() => _ = packet.remove(at),
+                2 => packet.insert(at.min(packet.len()), b"\"\\[]{},:0eE.-+ \tfnuN"[random(19)]),
+                _ => packet.extend_from_within(at.min(packet.len())..),
+            }
+        }
+        if let Ok(json) = parse(&packet) {
+            read += 1;
+            assert!(parse(json.to_text().as_bytes()).is_ok());
+        }
+        if let Some(request) = Request::parse(&packet) {
+            assert!(request.line().len() < 64 * packet.len() + 64);
+        }
+    }
+    assert!(read > 0);
+}

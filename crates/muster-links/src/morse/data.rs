@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 pub struct Names {
     /// Robots by roster number, and what they are.
     pub robots: BTreeMap<u32, (String, String)>,
+    /// Roster numbers by name.
+    pub numbers: BTreeMap<String, u32>,
     /// Obstacles by index, and what they are.
     pub obstacles: Vec<(String, String)>,
 }
@@ -33,7 +35,9 @@ impl Names {
         });
         let obstacles = world.model().environment.obstacles.iter();
         let obstacles = obstacles.map(|each| (each.name.clone(), each.tags.first().cloned().unwrap_or_default()));
-        Self { robots: robots.collect(), obstacles: obstacles.collect() }
+        let robots: BTreeMap<u32, (String, String)> = robots.collect();
+        let numbers = robots.iter().map(|(number, (name, _))| (name.clone(), *number)).collect();
+        Self { robots, numbers, obstacles: obstacles.collect() }
     }
 
     /// The name and sort of what a sample tells by kind (0 a robot, 1 an obstacle) and number.
@@ -597,6 +601,7 @@ mod tests {
             Body { form, fields: fields.to_vec(), record: Quantity::total(fields), swapped: false, heading: 0.0 };
         let names = Names {
             robots: [(3, ("bob".to_owned(), "rover".to_owned()))].into(),
+            numbers: BTreeMap::new(),
             obstacles: vec![("wall".to_owned(), "house".to_owned())],
         };
         let mut out = Vec::new();

@@ -187,6 +187,8 @@ impl Listener {
 pub(crate) struct Board {
     /// By number; those that were let go are gone.
     pub(crate) channels: BTreeMap<usize, Channel>,
+    /// Their numbers by the names clients know.
+    pub(crate) paths: BTreeMap<String, usize>,
     pub(crate) fleet: Vec<Listener>,
     /// Counts changes of what sensors are heard.
     pub(crate) version: u64,
@@ -254,6 +256,7 @@ impl Hub {
     pub(crate) fn add(&self, channel: Channel) {
         let number = self.next_channel.fetch_add(1, Ordering::Relaxed);
         let mut board = lock(&self.board);
+        board.paths.insert(channel.path.clone(), number);
         board.channels.insert(number, channel);
         board.version += 1;
     }
@@ -267,6 +270,7 @@ impl Hub {
         let mut board = lock(&self.board);
         let number = board.channels.iter().find(|(_, channel)| channel.bound == bound).map(|(number, _)| *number)?;
         let channel = board.channels.remove(&number)?;
+        board.paths.remove(&channel.path);
         board.version += 1;
         if let Some(stream) = &channel.stream {
             board.past = board.past.plus(&stream.traffic.tally());
@@ -324,8 +328,9 @@ impl Hub {
     /// The number of the actuator with this path.
     pub(crate) fn actuator(&self, path: &str) -> Option<usize> {
         let board = lock(&self.board);
-        let found = board.channels.iter().find(|(_, channel)| channel.path == path);
-        found.filter(|(_, channel)| channel.direction() == Direction::In).map(|(number, _)| *number)
+        let number = *board.paths.get(path)?;
+        let channel = board.channels.get(&number)?;
+        (channel.direction() == Direction::In).then_some(number)
     }
 
     /// What came in since this was last asked, in order.

@@ -345,9 +345,10 @@ impl Clerk {
 
     fn activate(&mut self, name: &str, active: bool, desk: &mut Desk<'_>) -> Result<Reply, String> {
         let mut board = lock(&self.hub.board);
-        let found = board.channels.iter_mut().find(|(_, channel)| channel.path == name);
+        let number = board.paths.get(name).copied();
         let word = if active { "activate" } else { "deactivate" };
-        let Some((&number, channel)) = found else {
+        let found = number.and_then(|number| Some((number, board.channels.get_mut(&number)?)));
+        let Some((number, channel)) = found else {
             return Err(format!("Component '{name}' not found. Can't {word}"));
         };
         channel.active = active;
@@ -392,23 +393,24 @@ impl Clerk {
         arguments: &[Json],
         desk: &mut Desk<'_>,
     ) -> Result<Reply, String> {
-        if let Some((number, robot)) = desk.world.roster().find(|(_, robot)| robot.address() == path) {
+        let hub = Arc::clone(&self.hub);
+        let board = lock(&hub.board);
+        if let Some(robot) = desk.world.find(path) {
             let offered = desk.services.iter().find(|known| known.name == service && known.offered_by(&robot.cohort));
+            let number = board.names.numbers.get(path).copied().unwrap_or_default();
             return match offered {
                 Some(known) => ask_robot((path, known), arguments, desk),
                 None => details::of_robot(service, &View::of(desk.world, number)).map(Reply::Now),
             };
         }
-        let hub = Arc::clone(&self.hub);
-        let board = lock(&hub.board);
-        let channel = board.channels.values().find(|channel| channel.path == path && channel.service);
-        let channel = channel.ok_or_else(|| unknown(service))?;
+        let channel = board.paths.get(path).and_then(|number| board.channels.get(number));
+        let channel = channel.filter(|channel| channel.service).ok_or_else(|| unknown(service))?;
         if service == "set_property" {
             find(COMPONENT, service, arguments.len())?;
             return details::set_property(channel, arguments, desk).map(Reply::Now);
         }
         let gone = || format!("found no robot {:?}", channel.robot);
-        let (number, _) = desk.world.roster().find(|(_, robot)| robot.address() == channel.robot).ok_or_else(gone)?;
+        let number = *board.names.numbers.get(&channel.robot).ok_or_else(gone)?;
         let robot = View::of(desk.world, number);
         match &channel.sort {
             Sort::Sensor { name, .. } => self.sensor((channel, name, service), arguments, (&robot, &board)),
@@ -454,7 +456,8 @@ impl Clerk {
             self.held.insert(number, (json, Arc::clone(traffic)));
             return;
         }
-        if let Err(why) = obey(channel, &json, desk) {
+        let robot = board.names.numbers.get(&channel.robot).copied();
+        if let Err(why) = obey((channel, robot), json, desk) {
             traffic.count_received(false);
             if self.complained.insert(number) {
                 self.notes
@@ -504,13 +507,11 @@ fn act(deed: Deed, robot: &str, desk: &mut Desk<'_>) -> Result<Reply, String> {
 }
 
 /// Does what a message to an actuator says.
-fn obey(channel: &Channel, json: &Json, desk: &mut Desk<'_>) -> Result<(), String> {
+fn obey((channel, number): (&Channel, Option<u32>), mut json: Json, desk: &mut Desk<'_>) -> Result<(), String> {
     let Sort::Actuator { name } = &channel.sort else { return Err("found no actuator".to_owned()) };
-    let number = desk.world.roster().find(|(_, robot)| robot.address() == channel.robot).map(|(number, _)| number);
     let robot = View::of(desk.world, number.ok_or("the robot is gone")?);
     let owner = robot.robot().ok_or("the robot is gone")?;
     let slot = actuator(owner, name).ok_or("the actuator is gone")?;
-    let mut json = json.clone();
     to_world(channel.coordinates, &mut json, &desk.world.model().environment.origin);
     let values = values_of(&slot.actuator.inputs(&owner.cohort), &json)?;
     let Ask { robot: other, service, arguments } = Actuator::command(&*slot.actuator, &robot, &values)?;

@@ -108,6 +108,7 @@ pub(crate) fn text() -> String {
     family(&mut page, "Motions", REGISTRY.motions);
     family(&mut page, "Drivers and controllers", REGISTRY.drivers);
     family(&mut page, "Sensors", REGISTRY.sensors);
+    family(&mut page, "Actuators", REGISTRY.actuators);
     samples(&mut page);
     family(&mut page, "Modifiers", REGISTRY.modifiers);
     family(&mut page, "Winds", REGISTRY.winds);
@@ -152,7 +153,7 @@ fn block(page: &mut String, name: &str, fields: &[Field]) {
     table(page, fields);
 }
 
-fn family<T: ?Sized>(page: &mut String, title: &str, kinds: &[Kind<T>]) {
+fn family<T: ?Sized + 'static>(page: &mut String, title: &str, kinds: &[Kind<T>]) {
     _ = writeln!(page, "\n## {title}");
     for kind in kinds {
         _ = writeln!(page, "\n### `{}`\n\n{}\n", kind.name, kind.doc);

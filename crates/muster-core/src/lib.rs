@@ -4,6 +4,7 @@
 //! through the traits of [`exec`], components through those of [`component`].
 #![forbid(unsafe_code)]
 
+pub mod actuator;
 pub mod board;
 mod chunk;
 pub mod colour;
@@ -17,7 +18,7 @@ pub mod exec;
 pub mod expression;
 pub mod geodesy;
 pub mod grid;
-mod hash;
+pub mod hash;
 pub mod joints;
 pub mod lanes;
 pub mod link;

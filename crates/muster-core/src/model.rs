@@ -1,6 +1,7 @@
 //! The model: everything that does not change while a simulation runs. Blueprints say what robots of one sort are made
 //! of and how their columns are laid out; the environment holds gravity, air, water, origin and obstacles.
 
+use crate::actuator::{ActuatorSlot, Settings};
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
 use crate::contact::{Bond, Mobility, Part};
 use crate::daylight::Daylight;
@@ -16,6 +17,7 @@ use crate::zone::{Fire, Zone};
 use glam::DVec3;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The world around the robots.
 #[derive(Clone)]
@@ -46,6 +48,10 @@ pub struct Environment {
     pub daylight: Daylight,
     /// Who makes pictures.
     pub renderer: Arc<dyn Renderer>,
+    /// The addresses of what extensions offer, by their names; those who ask know what is there.
+    pub offers: BTreeMap<String, usize>,
+    /// How long a call of a plug-in may take before its robots are isolated; for ever if there is no limit.
+    pub call_limit: Option<Duration>,
 }
 
 impl Environment {
@@ -65,6 +71,8 @@ impl Environment {
             materials: vec![Material::plain()],
             daylight: Daylight::NOON,
             renderer: Arc::new(Null),
+            offers: BTreeMap::new(),
+            call_limit: None,
         }
     }
 }
@@ -139,6 +147,8 @@ pub struct SensorSlot {
     pub mount: Pose,
     /// What happens to its samples, in order.
     pub modifiers: Vec<ModifierSlot>,
+    /// Its parameters as text, in the order of its kind.
+    pub settings: Settings,
 }
 
 impl SensorSlot {
@@ -197,6 +207,8 @@ pub struct Blueprint {
     pub drivers: Vec<DriverSlot>,
     /// Sensors by name.
     pub sensors: Vec<SensorSlot>,
+    /// Named inputs.
+    pub actuators: Vec<ActuatorSlot>,
     /// Frames, parents first.
     pub frames: Vec<Frame>,
     /// What touches others; nothing, if empty.

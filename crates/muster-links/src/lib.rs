@@ -11,6 +11,7 @@ pub mod delivery;
 pub mod endpoint;
 pub mod link;
 pub mod logs;
+pub mod morse;
 pub mod net;
 pub mod protocol;
 pub mod scip;

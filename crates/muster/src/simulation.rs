@@ -1,12 +1,13 @@
 //! A simulation: a world with the threads, clock and background it walks with.
 
-use crate::REGISTRY;
 use crate::choose::{Choice, choose};
 use crate::library;
 use crate::links::{LinkReport, Switchboard};
+use crate::plugins::{self, Engines, Extensions, Plugin};
 use crate::sink::{Messenger, Sink};
 use muster_core::command::{Action, Command};
 use muster_core::exec::{Background, Executor, Inline, Serial};
+use muster_core::expression::Expression;
 use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
 use muster_core::node::{Node, Problem, Value};
@@ -85,6 +86,8 @@ pub struct LoadError {
     pub problems: Vec<Problem>,
     /// The problems as people read them.
     pub rendered: String,
+    /// A plug-in was refused.
+    pub refused: bool,
 }
 
 impl std::fmt::Display for LoadError {
@@ -98,11 +101,20 @@ impl std::error::Error for LoadError {}
 impl LoadError {
     fn new(files: &Files, problems: Vec<Problem>) -> Self {
         let rendered: Vec<String> = problems.iter().map(|problem| files.render(problem, Paint::Plain)).collect();
-        Self { problems, rendered: rendered.join("\n") }
+        let refused = problems.iter().any(|problem| problem.refused);
+        Self { problems, rendered: rendered.join("\n"), refused }
     }
 
     fn plain(expected: &str, found: impl std::fmt::Display) -> Self {
-        Self { problems: Vec::new(), rendered: format!("error: found {found}, expected {expected}") }
+        Self::said(format!("error: found {found}, expected {expected}"))
+    }
+
+    fn said(rendered: String) -> Self {
+        Self { problems: Vec::new(), rendered, refused: false }
+    }
+
+    pub(crate) fn refused(rendered: String) -> Self {
+        Self { refused: true, ..Self::said(rendered) }
     }
 }
 
@@ -114,8 +126,6 @@ enum Threading {
 
 /// A world and what it walks with.
 pub struct Simulation {
-    /// The scenario it was made from.
-    scenario: Scenario,
     world: World,
     threading: Threading,
     background: Box<dyn Background<LookJob>>,
@@ -128,6 +138,11 @@ pub struct Simulation {
     asynchronous: Async,
     warnings: Vec<String>,
     choices: Vec<Choice>,
+    troubles: Vec<String>,
+    engines: Engines,
+    /// Components end before what they may use; fields are dropped in this order.
+    scenario: Scenario,
+    extensions: Extensions,
 }
 
 /// How many jobs may be under way beside the loop.
@@ -136,12 +151,12 @@ const BACKGROUND_CAPACITY: usize = 64;
 impl Simulation {
     /// Loads a scenario file.
     pub fn load(path: &str, setup: &Setup) -> Result<Self, LoadError> {
-        Self::of(setup, |files, over| build::load(files, path, over, REGISTRY))
+        Self::of(setup, |files, over| build::load(files, path, over, plugins::registry()))
     }
 
     /// Loads a scenario from a text.
     pub fn from_text(text: &str, setup: &Setup) -> Result<Self, LoadError> {
-        Self::of(setup, |files, over| build::load_text(files, "scenario.yaml", text, over, REGISTRY))
+        Self::of(setup, |files, over| build::load_text(files, "scenario.yaml", text, over, plugins::registry()))
     }
 
     fn of(
@@ -159,18 +174,25 @@ impl Simulation {
     }
 
     /// A simulation of a scenario as it is: `over` and `seeds` are for those who load one.
-    pub fn new(mut scenario: Scenario, setup: &Setup) -> Result<Self, LoadError> {
+    pub fn new(scenario: Scenario, setup: &Setup) -> Result<Self, LoadError> {
         let threads = setup.threads.unwrap_or(scenario.run.threads);
         let mut options = setup.options;
         if threads == Threads::PerRobot {
             options.lanes = 1;
         }
+        let extensions = Extensions::start(&scenario.extensions)?;
+        // if something fails from here on, components end before what they may use
+        let mut scenario = scenario;
         if let Some(model) = Arc::get_mut(&mut scenario.model) {
             model.environment.renderer = setup.render.engine(options.simd);
+            model.environment.offers = extensions.offers();
+            model.environment.call_limit = scenario.run.plugin_limit_ms.map(|ms| Duration::from_secs_f64(ms * 1e-3));
         }
-        let misplaced = |error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") };
+        let misplaced = |error| LoadError::said(format!("error: {error}"));
+        let engines = Engines::configure();
         let choices = choose(&mut scenario.model, options).map_err(misplaced)?;
-        let world = World::new(Arc::clone(&scenario.model), options).map_err(misplaced)?;
+        let mut world = World::new(Arc::clone(&scenario.model), options).map_err(misplaced)?;
+        hear_judged(&mut world, &scenario);
         let asynchronous = setup.asynchronous.unwrap_or(scenario.run.asynchronous);
         let threading = threading(threads, &scenario.model).map_err(|error| LoadError::plain("threads", error))?;
         let looks_later = scenario
@@ -203,6 +225,9 @@ impl Simulation {
             asynchronous,
             warnings: Vec::new(),
             choices,
+            troubles: Vec::new(),
+            engines,
+            extensions,
         };
         simulation.messenger.note_start(&simulation.world);
         Ok(simulation)
@@ -210,6 +235,7 @@ impl Simulation {
 
     /// Walks one window, at most until `until`.
     pub fn walk_window(&mut self, until: SimTime) -> Window {
+        self.engines.start();
         self.messenger.follow(&mut self.world);
         let until = until.min(self.messenger.next_states());
         let Self { world, threading, background, clock, .. } = self;
@@ -219,7 +245,46 @@ impl Simulation {
             Threading::Pool(executor) => world.walk_window(until, &mut Machine { executor, background, clock }),
         };
         self.messenger.deliver(&mut self.world);
+        if !self.extensions.is_empty() {
+            self.serve_extensions();
+        }
         window
+    }
+
+    /// Lets extensions look at the world and ask for changes.
+    fn serve_extensions(&mut self) {
+        let services = self.scenario.registry.services;
+        for action in self.extensions.window(&self.world, services, &mut self.troubles) {
+            self.command(action);
+        }
+    }
+
+    /// What went wrong with extensions since this was last asked.
+    pub fn take_troubles(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.troubles)
+    }
+
+    /// The plug-ins it uses, in the order of their loading, with the digests of their files.
+    pub fn plugins(&self) -> Vec<Plugin> {
+        self.scenario.registry.plugins.map(|plugins| plugins.loaded()).unwrap_or_default()
+    }
+
+    /// Why two runs need not give the same bits: components that do not promise it. Empty if all do.
+    pub fn unrepeatable(&self) -> Vec<String> {
+        let mut reasons: Vec<String> = Vec::new();
+        let living = self.world.robots().map(|robot| &robot.cohort);
+        for cohort in self.scenario.cohorts.values().chain(living) {
+            let blueprint = &cohort.blueprint;
+            reasons.extend(blueprint.motion.unrepeatable());
+            reasons.extend(blueprint.drivers.iter().filter_map(|slot| slot.driver.unrepeatable()));
+            for slot in &blueprint.sensors {
+                reasons.extend(slot.sensor.unrepeatable());
+                reasons.extend(slot.modifiers.iter().filter_map(|modifier| modifier.modifier.unrepeatable()));
+            }
+        }
+        reasons.sort();
+        reasons.dedup();
+        reasons
     }
 
     /// Walks windows for a span of simulated time, as fast as possible.
@@ -250,7 +315,7 @@ impl Simulation {
     /// [`Simulation::take_answers`], under the number returned. An error says that there is no such service, or what it
     /// needs; whether the robot can do it is part of the answer.
     pub fn call(&mut self, robot: &str, service: &str, arguments: &[Datum]) -> Result<u64, String> {
-        let service = service::find(REGISTRY.services, service)?;
+        let service = service::find(self.scenario.registry.services, service)?;
         service.check(arguments)?;
         let (robot, arguments) = (robot.to_owned(), arguments.to_vec());
         self.command(Action::Call { robot, service, arguments, reply: true });
@@ -277,7 +342,7 @@ impl Simulation {
         let slot = blueprint.sensors.iter_mut().find(|slot| slot.name == sensor);
         let slot = slot.ok_or_else(|| LoadError::plain(&format!("a sensor of {robot}"), format!("{sensor:?}")))?;
         let mut files = Files::new(Vec::new(), library::Embedded);
-        let modifiers = build::modifiers(&mut files, sensor, yaml, slot.sensor.fields(), REGISTRY)
+        let modifiers = build::modifiers(&mut files, sensor, yaml, slot.sensor.fields(), self.scenario.registry)
             .map_err(|problems| LoadError::new(&files, problems))?;
         slot.set_modifiers(modifiers);
         let mark = format!(" modifiers of {sensor}: ");
@@ -300,13 +365,12 @@ impl Simulation {
     /// Opens the links of the scenario: from now on programs outside can reach robots. `ports` says which ports are taken.
     pub fn open_links(&mut self, ports: PortBase) -> Result<(), LoadError> {
         let mut ports = ports;
-        let unopened = |error: Unopened| LoadError { problems: Vec::new(), rendered: error.to_string() };
+        let unopened = |error: Unopened| LoadError::said(error.to_string());
         let opened = Switchboard::open(&self.scenario.links, &self.world, (&mut ports, false));
         let (switchboard, sinks) = opened.map_err(unopened)?;
         self.switchboard = switchboard;
         for sink in sinks {
-            self.add_sink(sink)
-                .map_err(|error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") })?;
+            self.add_sink(sink).map_err(|error| LoadError::said(format!("error: {error}")))?;
         }
         Ok(())
     }
@@ -315,7 +379,7 @@ impl Simulation {
     pub fn planned_addresses(&self, ports: PortBase) -> Result<Vec<Address>, LoadError> {
         let mut ports = ports;
         let planned = Switchboard::open(&self.scenario.links, &self.world, (&mut ports, true));
-        let unopened = |error: Unopened| LoadError { problems: Vec::new(), rendered: error.to_string() };
+        let unopened = |error: Unopened| LoadError::said(error.to_string());
         planned.map(|(board, _)| board.addresses()).map_err(unopened)
     }
 
@@ -378,11 +442,11 @@ impl Simulation {
         let mut files = Files::new(Vec::new(), library::Embedded);
         let model = self.world.find(robot).map(|found| Arc::clone(&found.cohort));
         let cohort = model.ok_or_else(|| LoadError::plain("the name of a robot", format!("{robot:?}")))?;
-        let bindings = links::bindings(&mut files, (robot, &cohort.blueprint), yaml, REGISTRY)
+        let bindings = links::bindings(&mut files, (robot, &cohort.blueprint), yaml, self.scenario.registry)
             .map_err(|problems| LoadError::new(&files, problems))?;
         for binding in &bindings {
             let bound = self.switchboard.bind(binding, &self.world);
-            bound.map_err(|why| LoadError { problems: Vec::new(), rendered: format!("error: {why}") })?;
+            bound.map_err(|why| LoadError::said(format!("error: {why}")))?;
         }
         self.messenger.refresh(&mut self.world);
         Ok(())
@@ -486,6 +550,25 @@ impl Simulation {
     /// Hands out what is still to be delivered, and waits for it.
     pub fn flush(&mut self) {
         self.messenger.flush();
+    }
+}
+
+/// Listens to sensors that speak only when somebody listens, such as cameras, if the run is judged by what they say.
+fn hear_judged(world: &mut World, scenario: &Scenario) {
+    let expressions =
+        scenario.expect.iter().filter_map(|(text, _)| Expression::parse(text.expression.as_deref()?).ok());
+    let judged: Vec<String> = expressions
+        .flat_map(|expression| expression.variables().into_iter().map(str::to_owned).collect::<Vec<_>>())
+        .chain(scenario.expect.iter().filter_map(|(text, _)| text.of.clone()))
+        .collect();
+    for path in judged {
+        let Some((robot, rest)) = path.split_once('.') else { continue };
+        let Some(found) = world.find(robot) else { continue };
+        let meant =
+            |name: &str| rest.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']));
+        let sensors = found.cohort.blueprint.sensors.iter().filter(|slot| slot.on_demand() && meant(&slot.name));
+        let names: Vec<String> = sensors.map(|slot| slot.name.clone()).collect();
+        names.iter().for_each(|name| _ = world.listen(robot, name));
     }
 }
 

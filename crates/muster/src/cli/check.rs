@@ -2,14 +2,14 @@
 
 use super::options::Overrides;
 use super::progress::counted;
-use super::{INVALID, OK};
-use muster::REGISTRY;
-use muster::library;
+use super::{INVALID, OK, REFUSED};
+use muster::{library, plugins};
 use muster_core::node::Problem;
 use muster_core::time::SimTime;
 use muster_core::world::{Options, World};
 use muster_scenario::build::{self, Scenario};
 use muster_scenario::files::{Files, Paint};
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) fn check(scenarios: &[PathBuf], over: &Overrides) -> u8 {
     for path in scenarios {
         let setup = over.setup();
         let mut files = Files::new(setup.search, library::Embedded);
-        let loaded = build::load(&mut files, &path.to_string_lossy(), &setup.over, REGISTRY);
+        let loaded = build::load(&mut files, &path.to_string_lossy(), &setup.over, plugins::registry());
         let problems: &[Problem] = match &loaded {
             Ok(scenario) => &scenario.warnings,
             Err(problems) => problems,
@@ -35,7 +35,8 @@ pub(crate) fn check(scenarios: &[PathBuf], over: &Overrides) -> u8 {
             Err(problems) => {
                 let errors = problems.iter().filter(|problem| !problem.warning).count();
                 say!("{}: {}", path.display(), counted(errors, "error"));
-                code = INVALID;
+                let refused = problems.iter().any(|problem| problem.refused);
+                code = code.max(if refused { REFUSED } else { INVALID });
             }
         }
     }
@@ -57,20 +58,19 @@ fn conclude(path: &std::path::Path, scenario: &Scenario) -> u8 {
 
 /// What is right but worth knowing.
 fn notes(scenario: &Scenario) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut waited_for = BTreeSet::new();
     for cohort in scenario.cohorts.values() {
         for slot in &cohort.blueprint.sensors {
             let looks = matches!(slot.sensor.sense(), muster_core::component::Sense::World(_));
             if looks && slot.latency == SimTime::ZERO {
-                notes.push(format!(
-                    "sensor {:?} of {:?} looks at the world with latency 0: the loop waits for it; \
-                     with latency_ms it can run beside the loop",
-                    slot.name, cohort.blueprint.kind
-                ));
+                waited_for.insert(format!("{}.{}", cohort.blueprint.kind, slot.name));
             }
         }
     }
-    notes.sort();
-    notes.dedup();
-    notes
+    let names: Vec<&str> = waited_for.iter().map(String::as_str).collect();
+    let note = format!(
+        "the loop waits for sensors that look at the world with latency 0; with latency_ms they can run beside it: {}",
+        names.join(", ")
+    );
+    if names.is_empty() { Vec::new() } else { vec![note] }
 }

@@ -4,7 +4,7 @@
 
 mod plot;
 
-use super::{FAILED, INVALID, LookArguments, OK, USAGE};
+use super::{FAILED, LookArguments, OK, USAGE, unloaded};
 use muster::Simulation;
 use muster_core::lanes::Quantity;
 use muster_core::node::nearest;
@@ -12,18 +12,13 @@ use muster_core::render::lens::Lens;
 use muster_core::time::SimTime;
 use muster_core::world::World;
 use plot::plot;
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// Draws what was asked for and returns the exit code.
 pub(crate) fn look(arguments: &LookArguments) -> u8 {
     let mut sim = match Simulation::load(&arguments.scenario.to_string_lossy(), &arguments.over.setup()) {
         Ok(sim) => sim,
-        Err(error) => {
-            eprintln!("{error}");
-            return INVALID;
-        }
+        Err(error) => return unloaded(&error),
     };
     let found = match find(sim.world(), &arguments.sensor) {
         Ok(found) => found,
@@ -172,10 +167,11 @@ fn write(to: &Path, columns: usize, bytes: &[u8], depth: png::BitDepth, colour: 
     if bytes.is_empty() {
         return Err(failed(&"there is no image, as nobody makes pictures"));
     }
-    let file = File::create(to).map_err(|error| failed(&error))?;
-    let mut encoder = png::Encoder::new(BufWriter::new(file), columns as u32, (bytes.len() / row) as u32);
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, columns as u32, (bytes.len() / row) as u32);
     encoder.set_color(colour);
     encoder.set_depth(depth);
     let mut writer = encoder.write_header().map_err(|error| failed(&error))?;
-    writer.write_image_data(bytes).map_err(|error| failed(&error))
+    writer.write_image_data(bytes).and_then(|()| writer.finish()).map_err(|error| failed(&error))?;
+    std::fs::write(to, file).map_err(|error| failed(&error))
 }

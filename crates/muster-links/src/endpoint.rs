@@ -56,9 +56,8 @@ impl Wanted {
         let blamed = |unopened: Unopened| Unopened { at: binding.map(|binding| binding.at.clone()), ..unopened };
         let mut open = Vec::new();
         if self.port.is_some() || (self.pty.is_none() && self.serial.is_none()) {
-            let host: IpAddr = self.host.parse().map_err(|_: std::net::AddrParseError| {
-                blamed(Unopened::link(format!("host {:?}", self.host), "an address such as 127.0.0.1"))
-            })?;
+            let wrong = || Unopened::link(format!("host {:?}", self.host), "an address such as 127.0.0.1");
+            let host: IpAddr = self.host.parse().ok().ok_or_else(|| blamed(wrong()))?;
             let (port, tries) = self.port.map_or((self.usual_port, TRIES), |port| (port, 0));
             let (at, traffic, door) =
                 opening.listen(host, port, tries, (limits, || welcome(Over::Tcp))).map_err(blamed)?;

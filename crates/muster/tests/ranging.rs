@@ -68,7 +68,7 @@ fn every_preset_measures_a_wall_with_samples_of_its_size() {
         ("tfmini", 1),
         ("tof_camera", 2 * 176 * 144),
         ("urg04lx", 683),
-        ("ust10lx", 1081),
+        ("ust10lx", 2 * 1081),
         ("vlp16", 2 * 16 * 1800),
     ]
     .into_iter()
@@ -80,8 +80,11 @@ fn every_preset_measures_a_wall_with_samples_of_its_size() {
         // altimeters look down unless told otherwise
         let ranges = read(wall, &format!("{{kind: range, preset: {name}, at: {{rpy_deg: [0, 0, 0]}}}}"));
         assert_eq!(ranges.len(), sizes[name], "{name}");
-        let ahead = ranges.iter().copied().fold(f64::INFINITY, f64::min);
-        let near = ranges.iter().filter(|&&range_m| (0.4..0.8).contains(&range_m)).count();
+        // some tell intensities behind ranges
+        let record = if ["tof_camera", "ust10lx", "vlp16"].contains(&name) { 2 } else { 1 };
+        let ranges = ranges.iter().step_by(record);
+        let ahead = ranges.clone().copied().fold(f64::INFINITY, f64::min);
+        let near = ranges.filter(|&&range_m| (0.4..0.8).contains(&range_m)).count();
         assert!(near >= 1 && ahead > 0.2 || name == "vlp16", "{name}: {ahead}");
     }
 }

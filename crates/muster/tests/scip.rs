@@ -172,7 +172,7 @@ fn several_hosts_have_sessions_of_their_own_and_one_may_vanish() {
 
 #[test]
 fn intensities_and_the_identity_of_a_ust_10lx_are_told() {
-    let ust = "{kind: range, preset: ust10lx, at: {xyz_m: [0.1, 0, 0.3]}, accuracy: perfect, output: intensity}";
+    let ust = "{kind: range, preset: ust10lx, at: {xyz_m: [0.1, 0, 0.3]}, accuracy: perfect}";
     let mut sim = opened(&room(ust, "{channel: scan, to: scip, serial_number: H42, intensity_scale: 2000}"));
     let at = sim.addresses()[0].at.clone();
     let told = while_it_runs(&mut sim, move || {

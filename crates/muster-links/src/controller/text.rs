@@ -136,7 +136,7 @@ fn number(word: &str) -> Result<f64, String> {
 }
 
 fn whole(word: &str) -> Result<u64, String> {
-    word.parse().map_err(|_: std::num::ParseIntError| format!("found {:?}, expected a whole number", shortened(word)))
+    word.parse().ok().ok_or_else(|| format!("found {:?}, expected a whole number", shortened(word)))
 }
 
 /// Writes an answer that something is done, with values.

@@ -237,7 +237,7 @@ fn measure(first: u8, second: u8, parameters: &[u8]) -> Result<Command, Status> 
 
 fn exactly<const N: usize>(parameters: &[u8]) -> Result<&[u8; N], Status> {
     let wrong = if parameters.len() < N { Status::SHORT } else { Status::LONG };
-    parameters.try_into().map_err(|_: std::array::TryFromSliceError| wrong)
+    parameters.as_array().ok_or(wrong)
 }
 
 /// A number of decimal digits, at most six; else the status with this digit.

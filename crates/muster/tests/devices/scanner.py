@@ -32,7 +32,7 @@ robots:
     motion: {kind: fixture}
     at: {xyz_m: [0.5, -0.25, 0], yaw_deg: 20}
     sensors:
-      scan: {kind: range, preset: ust10lx, at: {xyz_m: [0, 0, 1]}, accuracy: perfect, output: intensity}
+      scan: {kind: range, preset: ust10lx, at: {xyz_m: [0, 0, 1]}, accuracy: perfect}
     links: [{channel: scan, to: scip, port: PORT}]
 """
 

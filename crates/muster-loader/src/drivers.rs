@@ -132,10 +132,8 @@ impl PluginDriver {
 fn suspects(columns: &[Column]) -> Column {
     let mut signs = [0.0; LANES];
     for column in columns {
-        for lane in 0..LANES {
-            // 0 times a finite number is 0; times NaN or infinity it is NaN
-            signs[lane] += column[lane] * 0.0;
-        }
+        // 0 times a finite number is 0; times NaN or infinity it is NaN
+        signs.iter_mut().zip(column).for_each(|(sign, value)| *sign += value * 0.0);
     }
     signs
 }

@@ -81,7 +81,9 @@ pub(crate) fn open(path: &Path) -> Result<&'static Library, Misfit> {
 fn symbol<T: Copy>(code: &libloading::Library, name: &str) -> Result<T, Misfit> {
     // SAFETY: the types of the symbols are those of the header; the library stays in the process
     let found = unsafe { code.get::<T>(name.as_bytes()) }.map(|found| *found);
-    found.map_err(|_| (format!("no symbol {name}"), "muster_plugin, muster_create and muster_destroy".to_owned()))
+    found
+        .ok()
+        .ok_or_else(|| (format!("no symbol {name}"), "muster_plugin, muster_create and muster_destroy".to_owned()))
 }
 
 fn read(code: libloading::Library, path: &Path, digest: u128) -> Result<Library, Misfit> {
@@ -129,7 +131,7 @@ pub(crate) fn text(from: *const c_char, what: &str) -> Result<&'static str, Misf
         return Err(wrong("missing"));
     }
     // SAFETY: texts of tables end with zero and live as long as the library, which is never unloaded
-    unsafe { CStr::from_ptr(from) }.to_str().map_err(|_| wrong("no UTF-8"))
+    unsafe { CStr::from_ptr(from) }.to_str().ok().ok_or_else(|| wrong("no UTF-8"))
 }
 
 /// A struct of the interface that begins with its size, and all of whose members may be zero.

@@ -642,9 +642,10 @@ fn extensions_begin_before_engines_and_end_after_them_and_all_is_freed_once() {
         at("freed diarist")[0],
         at("shutdown extension")[0],
         at("shutdown extension")[1],
-        at("destroy extension")[0],
+        at("destroy extension")[1],
     ];
     assert!(order.is_sorted(), "{order:?} {trace:#?}");
+    assert!(at("destroy extension")[0] > at("shutdown extension")[0], "{trace:#?}");
     // the robot that went at 0.5 s is remembered until the end, and freed once like all others
     for robot in ["r0", "r1", "r2"] {
         let begun = at(&format!("begun diary of {robot}")).len();

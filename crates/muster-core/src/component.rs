@@ -7,6 +7,7 @@
 //! world by shared reference, can change nothing but its own sample. That is why sensors, and nothing else, may run
 //! asynchronously.
 
+use crate::actuator::Actuator;
 use crate::command::Action;
 use crate::contact::{Groups, Mass, Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns};
@@ -69,6 +70,8 @@ pub struct Registry {
     pub winds: &'static [Kind<dyn Wind>],
     /// What can be asked of robots.
     pub services: &'static [Service],
+    /// Their named inputs.
+    pub actuators: &'static [Kind<dyn Actuator>],
     /// How they speak to programs outside.
     pub links: &'static [&'static LinkKind],
     /// What runs beside the simulation.
@@ -669,6 +672,11 @@ pub trait Sensor: Send + Sync {
     /// they reach, m.
     fn rays(&self) -> Option<(&[DVec3], f64)> {
         None
+    }
+
+    /// What is nearer than this a sensor with [`rays`](Sensor::rays) does not measure, m.
+    fn near_m(&self) -> f64 {
+        0.0
     }
 
     /// Several ways to measure the same, each by its name, if the user left it to the machine: whoever runs the simulation

@@ -28,7 +28,7 @@ impl PluginDriver {
     fn call(&self, control: &mut Control<'_>, due: u32, function: impl FnOnce(*mut MusterControl) -> i32) -> Called {
         let (limit, environment) = (control.environment.call_limit, control.environment);
         let remembers = self.instance.kind.table.robot_create.is_some();
-        let robots = if remembers { addresses(control.kept) } else { [std::ptr::null_mut(); LANES] };
+        let robots = remembers.then(|| addresses(control.kept));
         let mut raw = MusterControl {
             call: placeholder(),
             due,
@@ -45,7 +45,7 @@ impl PluginDriver {
             joint_commands: control.joints.commands.as_mut_ptr().cast(),
             joint_mode: control.joints.mode.first_mut().map_or(std::ptr::null_mut(), |mode| mode.as_mut_ptr()),
             streams: control.streams.as_ptr(),
-            robots: if remembers { robots.as_ptr() } else { std::ptr::null() },
+            robots: robots.as_ref().map_or(std::ptr::null(), |robots| robots.as_ptr()),
             input_count: control.inputs.len() as u32,
             state_count: control.state.len() as u32,
             integer_count: self.own_integers as u32,
@@ -110,34 +110,22 @@ impl PluginDriver {
     /// Isolates robots that were commanded what is no number.
     fn check(&self, control: &mut Control<'_>, lanes: u32) {
         let lists: [&[Column]; 4] = [control.setpoint, control.inputs, control.state, control.joints.commands];
-        let mut signs = suspects(std::slice::from_ref(control.mode));
-        for list in lists {
-            let more = suspects(list);
-            signs.iter_mut().zip(more).for_each(|(sign, more)| *sign += more);
+        // a sum is finite if all its numbers are, unless they are very large, which is looked at closely then
+        let mut sums = *control.mode;
+        for column in lists.into_iter().flatten() {
+            sums.iter_mut().zip(column).for_each(|(sum, value)| *sum += value);
         }
-        if signs.iter().all(|&sign| sign == 0.0) {
+        if sums.iter().all(|sum| sum.is_finite()) {
             return;
         }
-        each(lanes, |lane| {
-            if signs[lane] != 0.0 {
-                let what = "wrote what is no number (NaN or infinite) to setpoint, inputs, joints or state";
-                control.fault(lane, self.instance.told(what));
-            }
-        });
+        let sick = |lane: usize| {
+            let wrong = |list: &[Column]| list.iter().any(|column| !column[lane].is_finite());
+            !control.mode[lane].is_finite() || lists.iter().any(|list| wrong(list))
+        };
+        let sick = (0..LANES).filter(|&lane| sick(lane)).fold(0, |bits, lane| bits | 1 << lane);
+        let what = "wrote what is no number (NaN or infinite) to setpoint, inputs, joints or state";
+        each(lanes & sick, |lane| control.fault(lane, self.instance.told(what)));
     }
-}
-
-/// 0 where all numbers of a lane are finite.
-#[inline]
-fn suspects(columns: &[Column]) -> Column {
-    let mut signs = [0.0; LANES];
-    for column in columns {
-        for lane in 0..LANES {
-            // 0 times a finite number is 0; times NaN or infinity it is NaN
-            signs[lane] += column[lane] * 0.0;
-        }
-    }
-    signs
 }
 
 /// How a call went: who failed, and who is still to be served.

@@ -81,7 +81,9 @@ pub(crate) fn open(path: &Path) -> Result<&'static Library, Misfit> {
 fn symbol<T: Copy>(code: &libloading::Library, name: &str) -> Result<T, Misfit> {
     // SAFETY: the types of the symbols are those of the header; the library stays in the process
     let found = unsafe { code.get::<T>(name.as_bytes()) }.map(|found| *found);
-    found.map_err(|_| (format!("no symbol {name}"), "muster_plugin, muster_create and muster_destroy".to_owned()))
+    found
+        .ok()
+        .ok_or_else(|| (format!("no symbol {name}"), "muster_plugin, muster_create and muster_destroy".to_owned()))
 }
 
 fn read(code: libloading::Library, path: &Path, digest: u128) -> Result<Library, Misfit> {
@@ -129,7 +131,7 @@ pub(crate) fn text(from: *const c_char, what: &str) -> Result<&'static str, Misf
         return Err(wrong("missing"));
     }
     // SAFETY: texts of tables end with zero and live as long as the library, which is never unloaded
-    unsafe { CStr::from_ptr(from) }.to_str().map_err(|_| wrong("no UTF-8"))
+    unsafe { CStr::from_ptr(from) }.to_str().ok().ok_or_else(|| wrong("no UTF-8"))
 }
 
 /// A struct of the interface that begins with its size, and all of whose members may be zero.
@@ -139,7 +141,7 @@ pub(crate) trait Grows: Copy {
 }
 
 impl Grows for MusterKind {
-    const FIRST: usize = 312;
+    const FIRST: usize = 264;
 }
 
 impl Grows for MusterField {
@@ -256,5 +258,53 @@ impl Library {
     pub(crate) fn create(&self, kind: &LoadedKind) -> *mut c_void {
         // SAFETY: the plug-in has such a kind, and the table of functions lives as long as the process
         unsafe { (self.create)(kind.index, &raw const HOST) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structs_are_as_long_as_in_the_first_version_or_longer() {
+        fn check<T: Grows>() {
+            assert!(size_of::<T>() >= T::FIRST);
+        }
+        check::<MusterKind>();
+        check::<MusterField>();
+        check::<MusterQuantity>();
+        // version 1.0 is this one
+        let sizes = (size_of::<MusterKind>(), size_of::<MusterField>(), size_of::<MusterQuantity>());
+        assert_eq!(sizes, (MusterKind::FIRST, MusterField::FIRST, MusterQuantity::FIRST));
+    }
+
+    #[test]
+    fn a_longer_struct_of_a_newer_plugin_is_read_as_far_as_it_is_known() {
+        #[repr(C)]
+        struct Newer {
+            quantity: MusterQuantity,
+            more: u64,
+        }
+        let one = |count: u32| MusterQuantity { size: size_of::<Newer>() as u32, count, name: c"x".as_ptr() };
+        let newer = [Newer { quantity: one(1), more: 7 }, Newer { quantity: one(2), more: 8 }];
+        let read = list(newer.as_ptr().cast::<MusterQuantity>(), 2, "state").expect("a list");
+        assert_eq!(read.iter().map(|quantity| quantity.count).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(newer.iter().map(|newer| newer.more).sum::<u64>(), 15);
+        let short = MusterQuantity { size: 8, count: 1, name: c"x".as_ptr() };
+        assert!(list(&raw const short, 1, "state").is_err(), "too short for any version");
+        assert!(list::<MusterQuantity>(std::ptr::null(), 1, "state").is_err());
+        assert!(list(&raw const short, u64::MAX, "state").is_err(), "more than there can be");
+        assert!(list::<MusterQuantity>(std::ptr::null(), 0, "state").is_ok_and(|list| list.is_empty()));
+    }
+
+    #[test]
+    fn other_versions_are_refused_and_older_minor_ones_are_not() {
+        let size = abi::size_of::<MusterPlugin>();
+        assert!(check_version(size, abi::ABI).is_ok());
+        assert!(check_version(size, (abi::MAJOR << 16) | 77).is_ok(), "a newer minor version");
+        for version in [0, (abi::MAJOR + 1) << 16, u32::MAX] {
+            let (found, _) = check_version(size, version).expect_err("another version");
+            assert!(found.contains("ABI mismatch"), "{found}");
+        }
     }
 }

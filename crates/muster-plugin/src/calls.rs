@@ -136,7 +136,7 @@ impl Config<'_> {
     }
 
     fn place(&self, which: &str, code: i32, name: &str) -> Result<usize, String> {
-        usize::try_from(code).map_err(|_| format!("found {which} {name:?}, expected one of the robot's"))
+        usize::try_from(code).ok().ok_or_else(|| format!("found {which} {name:?}, expected one of the robot's"))
     }
 
     /// Which input of the motion has this name.
@@ -176,7 +176,7 @@ impl Config<'_> {
         let path = c_text(wanted.path);
         // SAFETY: muster's table of functions is valid during a call, and so are the call and the texts
         let code = unsafe { ((*call.host).subscribe)(call, path.as_ptr(), kind, u32::from(wanted.optional)) };
-        usize::try_from(code).map_err(|_| "sensors are for drivers to subscribe to".to_owned())
+        usize::try_from(code).ok().ok_or_else(|| "sensors are for drivers to subscribe to".to_owned())
     }
 }
 

@@ -148,11 +148,14 @@ impl Entry {
 }
 
 /// Makes a component of a kind, for `muster_create`; null if there is no such kind.
+#[doc(hidden)]
 pub fn create(entries: &[Entry], kind: u32) -> *mut c_void {
     entries.get(kind as usize).map_or(std::ptr::null_mut(), |entry| (entry.create)())
 }
 
-/// Frees a component of a kind, for `muster_destroy`.
+/// Frees a component of a kind, for `muster_destroy`, which muster calls once with what `create` made.
+#[doc(hidden)]
+#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "for the macro alone, whose function muster calls by its rules")]
 pub fn destroy(entries: &[Entry], kind: u32, me: *mut c_void) {
     if let Some(entry) = entries.get(kind as usize).filter(|_| !me.is_null()) {
         // SAFETY: muster frees what `create` of this kind made, once, and does not use it any more
@@ -477,15 +480,20 @@ mod tests {
     fn tables_say_what_kinds_say() {
         let entries = [Entry::driver::<Nothing>()];
         let table = Table::new(["a plug-in", "1", "for tests\0and nothing else"], &entries);
+        // SAFETY: texts of tables end with zero and are never freed
         let text = |text: *const c_char| unsafe { CStr::from_ptr(text) }.to_str().expect("text").to_owned();
+        // SAFETY: tables are never freed
         let plugin = unsafe { &*table.plugin() };
+        // SAFETY: there is one kind
         let kind = unsafe { &*plugin.kinds };
         assert_eq!((text(plugin.name).as_str(), text(plugin.about).as_str()), ("a plug-in", "for tests"));
         assert_eq!(
             (text(kind.name).as_str(), kind.field_count, kind.size),
             ("nothing", 1, abi::size_of::<MusterKind>())
         );
+        // SAFETY: there is one field
         let field = unsafe { &*kind.fields };
+        // SAFETY: there are two words
         let words: Vec<String> = (0..2).map(|at| text(unsafe { *field.words.add(at) })).collect();
         assert_eq!((words, text(field.fallback)), (vec!["a".to_owned(), "b".to_owned()], "a".to_owned()));
         assert!(kind.on_sample.is_none() && kind.robot_create.is_none() && kind.step.is_some());

@@ -365,19 +365,19 @@ fn a_driver_that_fails_is_named_and_only_its_robot_is_isolated() {
 
 #[test]
 fn a_call_that_takes_too_long_is_told_and_its_robots_are_isolated() {
-    let slow = troubled("sleep").replacen("for_s: 2", "for_s: 2, plugin_limit_ms: 20", 1);
+    let slow = troubled("sleep").replacen("for_s: 2", "for_s: 2, plugin_limit_ms: 400", 1);
     let mut sim = simulation(&slow);
     sim.run_for(1.0);
     let faults = faults(&mut sim);
     // a call serves a chunk: all robots of it go, those of the other stay
     assert!(faults.iter().any(|(robot, _)| robot == "r7") && faults.len() == 16, "{faults:?}");
-    assert!(faults[0].1.contains("longer than the 20 ms of run.plugin_limit_ms"), "{faults:?}");
+    assert!(faults[0].1.contains("longer than the 400 ms of run.plugin_limit_ms"), "{faults:?}");
     assert_eq!(sim.world().property("r19.velocity_mps").unwrap()[0], 0.5);
     let hung = troubled("hang").replacen("for_s: 2", "for_s: 0.6, plugin_limit_ms: 20", 1);
     let (said, code) = muster(&["run", &file("hangs.yaml", &hung)]);
     assert_eq!(code, 1, "{said}");
     assert!(
-        said.contains("warning: driver \"troubled\" of plug-in \"trials\" has not returned from a call for 1."),
+        said.contains("warning: driver \"troubled\" of plug-in \"trials\" has not returned from a call for"),
         "{said}"
     );
 }
@@ -416,7 +416,7 @@ fn sensors_modifiers_and_motions_that_fail_isolate_their_robots() {
         &["a"],
     );
     check(
-        "{name: a, motion: {kind: wild, rate_hz: 100}}, \
+        "{name: a, motion: {kind: wild, rate_hz: 100}, at: {xyz_m: [3, 0, 0]}}, \
          {name: b, motion: {kind: wild, rate_hz: 100}, at: {xyz_m: [-9, 3, 0]}}",
         &format!("motion \"wild\" {told}moved it to what is no number"),
         &["a"],
@@ -430,8 +430,8 @@ fn a_motion_and_a_modifier_of_a_plugin_work_beside_built_in_ones() {
          sensors: {t: {kind: truth, rate_hz: 10, modifiers: [{kind: picky}]}}}]",
     ));
     sim.run_for(1.0);
-    assert!((number(&sim, "a.position_m[0]") - 2.0).abs() < 1e-9);
-    assert!((number(&sim, "a.motion.come_m") - 2.0).abs() < 1e-9, "state of a motion is a property");
+    assert!((number(&sim, "a.position_m[0]") - 1.0).abs() < 1e-9);
+    assert!((number(&sim, "a.motion.come_m") - 1.0).abs() < 1e-9, "state of a motion is a property");
     // sample 10 is even and lost; sample 9 stands
     assert!((number(&sim, "a.t.stamp_ns") - 0.9e9).abs() < 1.0);
     // while it runs a modifier of a plug-in comes and goes
@@ -642,9 +642,10 @@ fn extensions_begin_before_engines_and_end_after_them_and_all_is_freed_once() {
         at("freed diarist")[0],
         at("shutdown extension")[0],
         at("shutdown extension")[1],
-        at("destroy extension")[0],
+        at("destroy extension")[1],
     ];
     assert!(order.is_sorted(), "{order:?} {trace:#?}");
+    assert!(at("destroy extension")[0] > at("shutdown extension")[0], "{trace:#?}");
     // the robot that went at 0.5 s is remembered until the end, and freed once like all others
     for robot in ["r0", "r1", "r2"] {
         let begun = at(&format!("begun diary of {robot}")).len();
@@ -701,7 +702,7 @@ fn the_report_names_plugins_with_their_digests() {
 fn everything_placed_is_listed_and_has_any_parts_or_none() {
     let text = "\
 robots:
-  - {name: thinker, motion: {kind: fixture, rate_hz: 10}, driver: {kind: joint_script}}
+  - {name: thinker, motion: {kind: fixture, rate_hz: 10}, driver: {kind: joint_script, rate_hz: 10}}
   - {name: sign, motion: {kind: fixture, rate_hz: 10}, shape: {box_size_m: [1, 0.1, 1], collides: false}, at: {xyz_m: [0, 2, 1]}}
   - {name: stone, motion: {kind: fixture, rate_hz: 10}, shape: {box_size_m: [1, 1, 1]}, at: {xyz_m: [0, 4, 0.5]}}
   - name: watcher
@@ -724,4 +725,19 @@ robots:
     assert!([2.0, 4.0, 6.0, 8.0].iter().all(|y| seen.contains(y)), "{seen:?}");
     let (said, _) = refusal("{robots: [{name: torn, kind: point, driver: [{kind: random_walk}, {kind: waypoints}]}]}");
     assert!(said.contains("robots[0].driver") && said.contains("a list of 2"), "{said}");
+}
+
+#[test]
+fn the_driver_of_the_guide_builds_and_runs() {
+    let guide = std::fs::read_to_string(root().join("docs/plugins.md")).unwrap();
+    let block = |mark: &str| guide.split(mark).nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let source = built().join("wander.c");
+    std::fs::create_dir_all(built()).unwrap();
+    std::fs::write(&source, block("```c\n")).unwrap();
+    let library = compiled(&source, "wander", &[]);
+    let mut sim = simulation(&block("```yaml\n").replace("./wander", &library));
+    sim.run_for(2.0);
+    // 0.8 m/s on an arc of 4 m: 4 sin 0.4 m, less what it takes to gather speed
+    assert!((number(&sim, "rover.position_m[0]") - 1.558).abs() < 0.2, "it drives");
+    assert!(number(&sim, "rover.position_m[1]") > 0.1, "to the left");
 }

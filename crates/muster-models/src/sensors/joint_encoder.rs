@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use glam::DVec3;
     use muster_core::component::Pose;
-    use muster_core::joints::{JointColumns, Servo};
+    use muster_core::joints::{Frame, JointColumns, Servo};
     use muster_core::lanes::body;
     use muster_core::node::{Node, Problems, Value};
 

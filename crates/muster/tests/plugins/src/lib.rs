@@ -109,7 +109,7 @@ impl Driver for Troubled {
             match self.how.as_str() {
                 "panic" if due => panic!("no way out"),
                 "nan" if due => speed_mps = f64::NAN,
-                "sleep" if due => std::thread::sleep(Duration::from_millis(30)),
+                "sleep" if due => std::thread::sleep(Duration::from_millis(600)),
                 "hang" if due => std::thread::sleep(Duration::from_millis(1500)),
                 "fail" if due => control.fail(lane, "lost its way"),
                 _ => (),
@@ -314,7 +314,7 @@ impl Motion for Wild {
 
     fn start(&self, advance: &mut Advance<'_>, lane: usize) {
         let (inputs, _) = advance.firsts();
-        advance.columns()[inputs][lane] = 2.0;
+        advance.columns()[inputs][lane] = 1.0;
     }
 
     fn advance(&self, advance: &mut Advance<'_>) {

@@ -492,6 +492,16 @@ pub trait Sensor: Send + Sync {
         None
     }
 
+    /// The joints it reads, as numbers among the robot's joints, for those who name what it tells.
+    fn joints(&self) -> &[usize] {
+        &[]
+    }
+
+    /// How far the second image of a stereo camera is taken to the right of the first, m.
+    fn baseline_m(&self) -> f64 {
+        0.0
+    }
+
     /// Several ways to measure the same, each by its name, if the user left it to the machine: whoever runs the simulation
     /// tries them on the loaded world and takes the quickest.
     fn ways(&self) -> Vec<(&'static str, Arc<dyn Sensor>)> {

@@ -56,6 +56,10 @@ impl Sensor for JointEncoder {
         100.0
     }
 
+    fn joints(&self) -> &[usize] {
+        &self.joints
+    }
+
     fn sense(&self) -> Sense<'_> {
         Sense::Own(self)
     }

@@ -75,6 +75,10 @@ impl Sensor for JointState {
         50.0
     }
 
+    fn joints(&self) -> &[usize] {
+        &self.joints
+    }
+
     fn sense(&self) -> Sense<'_> {
         Sense::Own(self)
     }

@@ -1,0 +1,6 @@
+//! Links to other software: one folder a protocol. Codecs are pure functions over bytes.
+
+#![forbid(unsafe_code)]
+
+pub mod record;
+pub mod ros;

@@ -2,5 +2,6 @@
 
 #![forbid(unsafe_code)]
 
+pub mod delivery;
 pub mod record;
 pub mod ros;

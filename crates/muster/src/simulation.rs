@@ -3,7 +3,7 @@
 use crate::choose::{Choice, choose};
 use crate::library;
 use crate::sink::{Messenger, Sink};
-use muster_core::command::{Action, Command};
+use muster_core::command::{Action, Command, Recipe};
 use muster_core::exec::{Background, Executor, Inline, Serial};
 use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
@@ -275,7 +275,8 @@ impl Simulation {
         let cohorts = &mut self.scenario.cohorts;
         let cohort = cohorts.entry(blueprint.key.clone()).or_insert_with(|| Cohort::new(blueprint, &**wind));
         let cohort = Arc::clone(cohort);
-        self.command(Action::Retool { robot: robot.to_owned(), cohort });
+        let recipe = Some(Recipe { sensor: sensor.to_owned(), modifiers: yaml.to_owned() });
+        self.command(Action::Retool { robot: robot.to_owned(), cohort, recipe });
         Ok(())
     }
 

@@ -1,16 +1,16 @@
 //! docs/reference.md: every key of a scenario and every kind of component, from the tables that read them.
 
+use muster::REGISTRY;
 use muster_core::component::{Kind, Sensor};
 use muster_core::lanes::Quantity;
 use muster_core::node::{Node, Problems, Value};
 use muster_core::service::Parameter;
 use muster_core::spec::{Field, Schema, Spec};
-use muster_models::REGISTRY;
 use muster_scenario::layout::{Circle, Grid, Layout, Line, Random, Sphere};
 use muster_scenario::materials::MaterialText;
 use muster_scenario::outline::{MeshText, TerrainText};
 use muster_scenario::text::{
-    At, DriverText, EventText, ExpectText, FireText, FrameText, HeldText, LightText, MotionText, ObjectText,
+    At, DriverText, EventText, ExpectText, FireText, FrameText, HeldText, LightText, LinkText, MotionText, ObjectText,
     ObstacleText, PartText, RobotText, RunText, ScenarioText, SensorText, ShapeText, WaterText, WaveText, WorldText,
     ZoneText,
 };
@@ -66,7 +66,7 @@ pub(crate) fn text() -> String {
         "# Reference\n\nMade by `cargo xtask reference` from the tables that read scenarios. Units are in the names.\n",
     );
     page.push_str(HABITS);
-    let blocks: [(&str, &[Field]); 32] = [
+    let blocks: [(&str, &[Field]); 33] = [
         ("Scenario", ScenarioText::FIELDS),
         ("`world`", WorldText::FIELDS),
         ("`world.water`", WaterText::FIELDS),
@@ -97,6 +97,7 @@ pub(crate) fn text() -> String {
         ("Every `motion`", MotionText::FIELDS),
         ("Every `driver` and `controller`", DriverText::FIELDS),
         ("Every sensor", SensorText::FIELDS),
+        ("Every item of `links`", LinkText::FIELDS),
         ("`events`", EventText::FIELDS),
         ("`expect`", ExpectText::FIELDS),
     ];
@@ -110,8 +111,26 @@ pub(crate) fn text() -> String {
     samples(&mut page);
     family(&mut page, "Modifiers", REGISTRY.modifiers);
     family(&mut page, "Winds", REGISTRY.winds);
+    links(&mut page);
     services(&mut page);
     page
+}
+
+/// How programs outside reach robots.
+fn links(page: &mut String) {
+    page.push_str(
+        "\n## Links\n\nUnder `links` of a robot: a channel (a sensor, an actuator, or the robot as a whole), ",
+    );
+    page.push_str("`to` a kind of link, and its options. Under `links` of the scenario: settings by kind.\n");
+    for kind in REGISTRY.links {
+        _ = writeln!(page, "\n### `{}`\n\n{}\n", kind.name, kind.doc);
+        for (of, fields) in [("a binding", kind.options.fields), ("the link", kind.settings.fields)] {
+            if !fields.is_empty() {
+                _ = writeln!(page, "For {of}:\n");
+                table(page, fields);
+            }
+        }
+    }
 }
 
 /// What can be asked of robots.

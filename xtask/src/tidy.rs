@@ -23,7 +23,11 @@ fn layers(root: &Path) -> Vec<String> {
         ("muster-models", &["muster-core", "muster-flight"]),
         ("muster-render", &["muster-core"]),
         ("muster-scenario", &["muster-core"]),
-        ("muster", &["muster-core", "muster-exec", "muster-models", "muster-render", "muster-scenario"]),
+        ("muster-links", &["muster-core"]),
+        (
+            "muster",
+            &["muster-core", "muster-exec", "muster-links", "muster-models", "muster-render", "muster-scenario"],
+        ),
     ];
     let mut problems = Vec::new();
     for folder in folders(&root.join("crates")) {

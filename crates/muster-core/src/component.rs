@@ -10,6 +10,7 @@
 use crate::contact::{Groups, Mass, Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
+use crate::link::LinkKind;
 use crate::model::Environment;
 use crate::node::{Node, Problems};
 use crate::render::lens::Lens;
@@ -55,6 +56,8 @@ pub struct Registry {
     pub winds: &'static [Kind<dyn Wind>],
     /// What can be asked of robots.
     pub services: &'static [Service],
+    /// How they speak to programs outside.
+    pub links: &'static [&'static LinkKind],
 }
 
 /// Moves robots: the only component that may change poses.

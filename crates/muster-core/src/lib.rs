@@ -20,6 +20,7 @@ pub mod grid;
 mod hash;
 pub mod joints;
 pub mod lanes;
+pub mod link;
 pub mod look;
 pub mod material;
 pub mod math;

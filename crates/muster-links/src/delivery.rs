@@ -4,6 +4,7 @@
 use muster_core::component::Pose;
 use muster_core::lanes::Quantity;
 use muster_core::model::Cohort;
+use muster_core::node::matches;
 use muster_core::snapshot::Snapshot;
 use muster_core::time::SimTime;
 use muster_core::world::{Heard, HeardSample, World};
@@ -124,20 +125,12 @@ impl std::fmt::Debug for RobotNames {
 impl Directory {
     /// Who is there.
     pub fn of(world: &World) -> Self {
-    let robots = world.roster().map(|(number, robot)| {
-        let sensors = robot.cohort.blueprint.sensors.iter();
-        let sensors = sensors.map(|slot| (slot.name.clone(), slot.fields().to_vec())).collect();
-        (number, RobotNames { name: robot.address(), sensors, cohort: Arc::clone(&robot.cohort), home: robot.home })
-    });
-    Self { robots: robots.collect() }
-    }
-}
-
-pub(crate) fn matches(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((start, rest)) => text.strip_prefix(start).is_some_and(|text| {
-            (0..=text.len()).any(|at| text.is_char_boundary(at) && matches(rest, &text[at..]))
-        }),
+        let robots = world.roster().map(|(number, robot)| {
+            let sensors = robot.cohort.blueprint.sensors.iter();
+            let sensors = sensors.map(|slot| (slot.name.clone(), slot.fields().to_vec())).collect();
+            let cohort = Arc::clone(&robot.cohort);
+            (number, RobotNames { name: robot.address(), sensors, cohort, home: robot.home })
+        });
+        Self { robots: robots.collect() }
     }
 }

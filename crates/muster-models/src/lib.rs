@@ -12,7 +12,7 @@ pub mod winds;
 
 use muster_core::component::Registry;
 
-/// Every built-in component.
+/// Every built-in component; links come from elsewhere.
 pub const REGISTRY: Registry = Registry {
     motions: motions::MOTIONS,
     drivers: drivers::DRIVERS,
@@ -20,4 +20,5 @@ pub const REGISTRY: Registry = Registry {
     modifiers: modifiers::MODIFIERS,
     winds: winds::WINDS,
     services: services::SERVICES,
+    links: &[],
 };

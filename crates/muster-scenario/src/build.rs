@@ -5,6 +5,7 @@ use crate::assets::Wrong;
 use crate::events::{quote_commas, read_events};
 use crate::files::{Files, Loaded, UNFINISHED};
 use crate::layout;
+use crate::links::{Links, Reader};
 use crate::materials;
 use crate::merge::merge;
 use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers, only_shape, place_below};
@@ -14,8 +15,8 @@ use crate::sound::read_sound;
 use crate::start::check_starts;
 use crate::template::{Scope, expand};
 use crate::text::{
-    AttachedText, Component, ExpectText, HeldText, Order, RobotText, RunText, ScenarioText, SunText, That, WaterText,
-    WorldText,
+    AttachedText, Component, CompoundText, ExpectText, HeldText, Order, RobotText, RunText, ScenarioText, SunText,
+    That, WaterText, WorldText,
 };
 use glam::DVec3;
 use muster_core::colour::linear3;
@@ -24,6 +25,7 @@ use muster_core::contact::{Bond, Mobility};
 use muster_core::daylight::Daylight;
 use muster_core::expression::Expression;
 use muster_core::lanes::Quantity;
+use muster_core::link::Binding;
 use muster_core::math;
 use muster_core::model::{Calm, Cohort, Compound, Environment, Model, ModifierSlot, Origin, Placement, Water, Wave};
 pub use muster_core::node::matches;
@@ -50,6 +52,8 @@ pub struct Scenario {
     pub warnings: Vec<Problem>,
     /// Every cohort by its text, for spawning more robots of the same sort.
     pub cohorts: BTreeMap<String, Arc<Cohort>>,
+    /// How programs outside reach robots.
+    pub links: Links,
 }
 
 /// Reads a scenario file with changes laid over it (command line, environment), and makes a model of it.
@@ -151,7 +155,7 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
     let builder = RobotBuilder::new(registry, &environment, groups, ground);
     let before = problems.errors();
     let attached = attach(&mut node, &mut problems);
-    let (robots, cohorts, places) = place_robots(files, &node, whole, builder, &mut problems);
+    let (robots, cohorts, places, bindings) = place_robots(files, &node, whole, builder, &mut problems);
     // a robot that could not be made is not missed a second time by those who name it
     let complete = included && problems.errors() == before;
     if complete {
@@ -160,6 +164,7 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
         check_attached(&robots, &places, &mut problems);
         check_starts(&robots, &environment.obstacles, &places, &mut problems);
     }
+    let links = links(whole, bindings, complete.then_some(&robots), &Reader { registry, files }, &mut problems);
     let expect = readable::<ExpectText>(&node, "expect");
     check_expect(&expect, &node, whole, complete.then_some(&robots), &mut problems);
     let robots_known = complete.then_some(&robots);
@@ -172,16 +177,7 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
     let model = Model {
         environment,
         robots,
-        compounds: text
-            .compounds
-            .0
-            .iter()
-            .map(|(name, compound)| Compound {
-                name: name.clone(),
-                members: compound.members.clone(),
-                relations: compound.relations.clone(),
-            })
-            .collect(),
+        compounds: compounds(&text),
         seeds: vec![text.run.seed],
         window: SimTime::from_s(text.run.window_ms * 1e-3),
         logic_after_physics: text.run.order == Order::Ssx,
@@ -195,7 +191,32 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
         expect,
         warnings: problems.list().to_vec(),
         cohorts,
+        links,
     })
+}
+
+fn compounds(text: &ScenarioText) -> Vec<Compound> {
+    let compound = |(name, compound): &(String, CompoundText)| Compound {
+        name: name.clone(),
+        members: compound.members.clone(),
+        relations: compound.relations.clone(),
+    };
+    text.compounds.0.iter().map(compound).collect()
+}
+
+/// All bindings and settings; those of MORSE's dictionary only if all robots are known.
+fn links(
+    text: &ScenarioText,
+    mut bindings: Vec<Binding>,
+    robots: Option<&Vec<Placement>>,
+    reader: &Reader<'_>,
+    problems: &mut Problems,
+) -> Links {
+    let settings = reader.settings(&text.links, problems);
+    if let Some(robots) = robots {
+        bindings.extend(reader.component_mw(&text.component_mw, robots, problems));
+    }
+    Links { bindings, settings }
 }
 
 /// Takes out what nobody knows because an include failed. Robots that lack something keep a mark.
@@ -456,8 +477,8 @@ fn wind(world: &WorldText, registry: Registry, problems: &mut Problems) -> Optio
     }
 }
 
-/// Robots, their cohorts, and where each robot is written.
-type Placed = (Vec<Placement>, BTreeMap<String, Arc<Cohort>>, BTreeMap<String, Place>);
+/// Robots, their cohorts, where each robot is written, and their links.
+type Placed = (Vec<Placement>, BTreeMap<String, Arc<Cohort>>, BTreeMap<String, Place>, Vec<Binding>);
 
 fn place_robots(
     files: &mut Files,
@@ -472,6 +493,7 @@ fn place_robots(
     };
     let mut robots: Vec<Placement> = Vec::new();
     let mut names: BTreeMap<String, Place> = BTreeMap::new();
+    let mut bindings: Vec<Binding> = Vec::new();
     for (at, robot) in nodes.iter().enumerate().filter(|(_, robot)| !is_attached(robot)) {
         let path = format!("robots[{at}]");
         let Some(whole) = based_on(files, "robots", robot, (&path, KIND_CHAIN_MAX), problems) else {
@@ -488,7 +510,7 @@ fn place_robots(
         if !overrides_fit(&first.overrides, &path, problems) {
             continue;
         }
-        let places = (&mut builder, &mut names, &mut robots, &mut *files);
+        let places = (&mut builder, &mut names, &mut robots, &mut bindings, &mut *files);
         let own_names = place_block(&whole, &first, &path, places, text.run.seed, problems);
         if problems.errors() == before {
             check_overrides(&first.overrides, &own_names, &path, problems);
@@ -496,17 +518,23 @@ fn place_robots(
     }
     builder.check_subscriptions(&robots, problems);
     builder.groups.check(problems);
-    (robots, builder.into_cohorts(), names)
+    (robots, builder.into_cohorts(), names, bindings)
 }
 
-type Places<'a> = (&'a mut RobotBuilder, &'a mut BTreeMap<String, Place>, &'a mut Vec<Placement>, &'a mut Files);
+type Places<'a> = (
+    &'a mut RobotBuilder,
+    &'a mut BTreeMap<String, Place>,
+    &'a mut Vec<Placement>,
+    &'a mut Vec<Binding>,
+    &'a mut Files,
+);
 
 /// Places the robots of one block until one has a problem; returns their names.
 fn place_block(
     whole: &Node,
     first: &RobotText,
     path: &str,
-    (builder, names, robots, files): Places<'_>,
+    (builder, names, robots, bindings, files): Places<'_>,
     seed: u64,
     problems: &mut Problems,
 ) -> Vec<String> {
@@ -529,6 +557,9 @@ fn place_block(
             let at = (place_below(node, &["on_terrain"]), format!("{path}.on_terrain"));
             placed.pose = builder.ground.lifted(placed.pose, (at.0, &at.1), problems);
         }
+        let blocks: Vec<Node> = text.links.iter().map(|block| block.0.clone()).collect();
+        let reader = Reader { registry: builder.registry, files };
+        bindings.extend(reader.of_robot((&placed.name, &placed.cohort.blueprint), &blocks, path, problems));
         robots.push(placed);
         if problems.errors() > before {
             break;

@@ -10,6 +10,7 @@ mod events;
 pub mod files;
 pub mod formats;
 pub mod layout;
+pub mod links;
 pub mod materials;
 pub mod merge;
 pub mod occupancy;

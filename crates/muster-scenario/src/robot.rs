@@ -110,12 +110,23 @@ pub(crate) fn missing_of(text: &ExpectText) -> Option<&'static str> {
 }
 
 /// What robots of one cohort may differ in.
-const OWN: [&str; 10] =
-    ["name", "count", "layout", "at", "on_terrain", "overrides", "velocity_mps", "speed_mps", "attached", "about"];
+const OWN: [&str; 11] = [
+    "name",
+    "count",
+    "layout",
+    "at",
+    "on_terrain",
+    "overrides",
+    "velocity_mps",
+    "speed_mps",
+    "attached",
+    "about",
+    "links",
+];
 
 /// Makes cohorts, each once.
 pub(crate) struct RobotBuilder {
-    registry: Registry,
+    pub(crate) registry: Registry,
     wind: Arc<dyn Wind>,
     cohorts: BTreeMap<String, Arc<Cohort>>,
     pub(crate) groups: GroupNames,

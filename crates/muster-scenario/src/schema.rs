@@ -84,20 +84,32 @@ fn kind_of(family: &str, common: &[Field], registry: &Registry) -> Value {
         "drivers" => kinds(registry.drivers, common, registry),
         "sensors" => kinds(registry.sensors, common, registry),
         "modifiers" => kinds(registry.modifiers, common, registry),
+        "links" => {
+            let each = registry.links.iter().map(|kind| ("to", kind.name, kind.doc, kind.options.fields));
+            any_of(each, common, registry)
+        }
         _ => kinds(registry.winds, common, registry),
     }
 }
 
 fn kinds<T: ?Sized>(kinds: &[Kind<T>], common: &[Field], registry: &Registry) -> Value {
+    any_of(kinds.iter().map(|kind| ("kind", kind.name, kind.doc, kind.fields)), common, registry)
+}
+
+/// One of several blocks, each told by the word under a key.
+fn any_of<'a>(
+    kinds: impl Iterator<Item = (&'static str, &'static str, &'static str, &'a [Field])>,
+    common: &[Field],
+    registry: &Registry,
+) -> Value {
     let each: Vec<Value> = kinds
-        .iter()
-        .map(|kind| {
-            let mut block = object(kind.fields, registry, &[]);
+        .map(|(key, name, doc, fields)| {
+            let mut block = object(fields, registry, &[]);
             for field in common {
                 block["properties"][field.name] = property(field, registry);
             }
-            block["properties"]["kind"] = json!({ "const": kind.name });
-            block["description"] = json!(kind.doc);
+            block["properties"][key] = json!({ "const": name });
+            block["description"] = json!(doc);
             block
         })
         .collect();

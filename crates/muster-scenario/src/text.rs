@@ -472,6 +472,34 @@ raw_block!(
     MotionBlock => Schema::KindOf { registry: "motions", common: MotionText::FIELDS }
 );
 
+/// The text of a binding; read by the link it names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkBlock(pub Node);
+
+impl Parameter for LinkBlock {
+    fn schema(_: f64, _: f64) -> Schema {
+        Schema::KindOf { registry: "links", common: LinkText::FIELDS }
+    }
+
+    fn read(node: &Node, _: &str, _: (f64, f64), _: &mut Problems) -> Option<Self> {
+        Some(Self(node.clone()))
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+spec! {
+    /// A channel of a robot bound to a link: what every kind of link has.
+    pub struct LinkText {
+        /// A sensor or actuator by name, or several by a pattern with `*`; without it the robot as a whole.
+        channel: Option<String>;
+        /// The kind of link.
+        to: String;
+    }
+}
+
 /// The text of a sensor block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SensorBlock(pub Node);
@@ -630,6 +658,8 @@ spec! {
         light: Option<LightText>;
         /// What it is, in words that sensors look for: `robot`, `victim`.
         tags: Vec<String> = Vec::new();
+        /// How programs outside reach it.
+        links: Vec<LinkBlock> = Vec::new();
         /// Overrides for single robots of a count, by name or number.
         overrides: Node;
     }
@@ -767,6 +797,10 @@ spec! {
         share: Vec<[String; 2]> = Vec::new();
         /// What happens when.
         events: Vec<EventText> = Vec::new();
+        /// How links are set up, by kind.
+        links: Node;
+        /// Bindings as MORSE writes them: a map from components to `[middleware, method]`.
+        component_mw: Node;
         /// What the run is judged by.
         expect: Vec<ExpectText> = Vec::new();
     }

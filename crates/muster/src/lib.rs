@@ -35,15 +35,22 @@
 pub mod choose;
 pub mod judge;
 pub mod library;
+pub mod links;
 pub mod pace;
 pub mod report;
 pub mod run;
 mod simulation;
 pub mod sink;
 
+use muster_core::component::Registry;
+
+/// Every built-in component and link.
+pub const REGISTRY: Registry = Registry { links: &muster_links::protocol::KINDS, ..muster_models::REGISTRY };
+
 pub use muster_core::command::Action;
 pub use muster_core::component::Pose;
 pub use muster_core::lanes::setpoint;
 pub use muster_core::service::{Datum, Outcome};
 pub use muster_core::time::SimTime;
+pub use muster_links::protocol::PortBase;
 pub use simulation::{LoadError, Render, Setup, Simulation};

@@ -34,6 +34,11 @@ impl Pacer {
         Self { rtf, start: (now, clock.now_ns()), late: Late::default() }
     }
 
+    /// The same, with what was late before.
+    pub fn after(self, late: Late) -> Self {
+        Self { late, ..self }
+    }
+
     /// When the window that ends at `end` is over.
     pub fn deadline_ns(&self, end: SimTime) -> u64 {
         let span_ns = (end - self.start.0).ns() as f64 / self.rtf;

@@ -2,6 +2,7 @@
 
 use crate::choose::Choice;
 use crate::judge::Failure;
+use crate::links::LinkReport;
 use crate::pace::Late;
 use muster_core::component::Sense;
 use muster_core::time::SimTime;
@@ -168,6 +169,10 @@ pub struct Report {
     pub events: Vec<Happened>,
     /// What was left to the machine to choose.
     pub choices: Vec<Choice>,
+    /// What links carried.
+    pub links: Vec<LinkReport>,
+    /// What links told.
+    pub notes: Vec<String>,
     /// Commands refused.
     pub refusals: Vec<String>,
     /// Expectations: how many, and which failed.
@@ -274,6 +279,8 @@ impl Report {
             "events": events,
             "event_counts": self.event_counts,
             "choices": self.choices.iter().map(Choice::json).collect::<Vec<Value>>(),
+            "links": self.links.iter().map(|link| link.json(self.wall_time_s)).collect::<Vec<Value>>(),
+            "notes": self.notes,
             "refused_commands": self.refusals,
             "expected": self.expected,
             "unjudged": self.unjudged,

@@ -10,6 +10,7 @@ use muster_core::event::Firing;
 use muster_core::exec::Clock;
 use muster_core::time::SimTime;
 use muster_core::world::{Realm, World};
+use muster_links::link::{Pace, Turn, Wish};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -85,6 +86,8 @@ pub enum Event {
     Fault(String),
     /// A command was refused.
     Refused(String),
+    /// A link has something to tell.
+    Link(String),
     /// Something expected did not happen.
     Failed(String),
     /// An event of the scenario happened; of one that happens often only the first times are told, but all are counted.
@@ -112,6 +115,9 @@ impl Watcher for Unwatched {
 /// Progress is told this often, late windows at most this often.
 const TELL_EVERY_NS: u64 = 200_000_000;
 const TELL_LATE_EVERY_NS: u64 = 1_000_000_000;
+
+/// Other links are attended at least this often while peers in lock step are waited for.
+const LOCK_STEP_PATIENCE: Duration = Duration::from_millis(2);
 
 /// Runs a simulation; the report is that of its first realm, which is the only one unless seeds were joined.
 pub fn run(
@@ -262,6 +268,9 @@ struct Runner {
     /// One for each realm.
     accounts: Vec<Account>,
     refusals: Vec<String>,
+    /// What links told.
+    notes: Vec<String>,
+    rtf: Option<f64>,
     told_ns: u64,
     told_late_ns: Option<u64>,
     windows: u64,
@@ -280,6 +289,8 @@ impl Runner {
             meter: Meter::default(),
             accounts: (0..sim.world().realms()).map(|realm| Account::new(sim, realm, end)).collect(),
             refusals: Vec::new(),
+            notes: Vec::new(),
+            rtf: options.rtf,
             told_ns: 0,
             told_late_ns: None,
             windows: 0,
@@ -295,10 +306,18 @@ impl Runner {
         watcher: &mut dyn Watcher,
     ) -> Ended {
         let ended = loop {
-            if let Some(ended) = self.ending(sim, options, stop) {
+            if let Some(ended) = self.ending(sim, options, stop).or_else(|| self.attend(sim, watcher)) {
                 break ended;
             }
-            let window = sim.walk_window(self.end.min(self.next_judged(sim.world().time())));
+            match self.take_turns(sim, watcher) {
+                Ok(true) => (),
+                Ok(false) => continue,
+                Err(ended) => break ended,
+            }
+            let now = sim.world().time();
+            let exchange = sim.next_exchange();
+            let exchange = if exchange > now { exchange } else { SimTime::NEVER };
+            let window = sim.walk_window(self.end.min(self.next_judged(now)).min(exchange));
             self.windows += 1;
             self.meter.add(&window);
             self.note(sim, watcher);
@@ -316,6 +335,64 @@ impl Runner {
         sim.flush();
         self.wall_ns = sim.clock().now_ns() - self.start_ns;
         ended
+    }
+
+    /// Lets links take in what came from outside; tells whether one of them ended the run.
+    fn attend(&mut self, sim: &mut Simulation, watcher: &mut dyn Watcher) -> Option<Ended> {
+        let wall_s = (sim.clock().now_ns() - self.start_ns) as f64 * 1e-9;
+        let late = self.pacer.map_or(0, |pacer| pacer.late.count);
+        let (wishes, notes) = sim.attend(Pace { rtf: self.rtf, wall_s, late });
+        for note in notes {
+            watcher.event(Event::Link(note.clone()));
+            self.notes.push(note);
+        }
+        for wish in wishes {
+            match wish {
+                Wish::Quit => return Some(Ended::Finished),
+                Wish::Reset => {
+                    sim.reset();
+                    let (realms, end) = (sim.world().realms(), self.end);
+                    self.accounts = (0..realms).map(|realm| Account::new(sim, realm, end)).collect();
+                    self.pace(sim);
+                }
+                Wish::Rtf(rtf) => {
+                    self.rtf = rtf;
+                    self.pace(sim);
+                }
+                // all others were granted by the simulation
+                _ => (),
+            }
+        }
+        None
+    }
+
+    /// Paces from now on; what was late stays counted.
+    fn pace(&mut self, sim: &Simulation) {
+        let late = self.pacer.map_or_else(Default::default, |pacer| pacer.late);
+        let now = sim.world().time();
+        self.pacer = self.rtf.map(|rtf| Pacer::new(sim.clock(), now, rtf).after(late));
+    }
+
+    /// Waits a little for peers in lock step if it is their turn: true if the window may begin, false to ask again.
+    fn take_turns(&mut self, sim: &mut Simulation, watcher: &mut dyn Watcher) -> Result<bool, Ended> {
+        if sim.next_exchange() > sim.world().time() {
+            return Ok(true);
+        }
+        match sim.wait_for_peers(LOCK_STEP_PATIENCE) {
+            Turn::Done => {
+                // time that peers took is not the loop's lateness
+                if self.pacer.is_some_and(|pacer| pacer.deadline_ns(sim.world().time()) < sim.clock().now_ns()) {
+                    self.pace(sim);
+                }
+                Ok(true)
+            }
+            Turn::Waiting => Ok(false),
+            Turn::Stop(why) => {
+                watcher.event(Event::Fault(why.clone()));
+                self.accounts[0].faults.push(why);
+                Err(Ended::Finished)
+            }
+        }
     }
 
     /// The next time at which something must be judged in some realm.
@@ -409,6 +486,8 @@ impl Runner {
             event_counts: account.event_counts,
             events: account.events,
             choices: sim.choices().to_vec(),
+            links: sim.link_reports(),
+            notes: self.notes.clone(),
             refusals: self.refusals.clone(),
             expected: account.judge.len(),
             unjudged: account.judge.unjudged(sim.world().time()),

@@ -1,7 +1,9 @@
 //! A simulation: a world with the threads, clock and background it walks with.
 
+use crate::REGISTRY;
 use crate::choose::{Choice, choose};
 use crate::library;
+use crate::links::{LinkReport, Switchboard};
 use crate::sink::{Messenger, Sink};
 use muster_core::command::{Action, Command, Recipe};
 use muster_core::exec::{Background, Executor, Inline, Serial};
@@ -9,16 +11,18 @@ use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
 use muster_core::node::{Node, Problem, Value};
 use muster_core::render::{Null, Renderer};
-use muster_core::service::{self, Datum, Outcome};
+use muster_core::service::{self, Answer, Datum, Outcome};
 use muster_core::simd::Simd;
 use muster_core::state::State;
 use muster_core::time::SimTime;
 use muster_core::world::{Machine, Options, Window, World};
 use muster_exec::{Pool, WaitStrategy, WallClock, Worker};
-use muster_models::REGISTRY;
+use muster_links::link::{Address, Pace, Turn, Wish};
+use muster_links::protocol::{PortBase, Unopened};
 use muster_render::Cpu;
 use muster_scenario::build::{self, Override, Scenario};
 use muster_scenario::files::{Files, Paint};
+use muster_scenario::links;
 use muster_scenario::text::{Async, Threads};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -119,6 +123,8 @@ pub struct Simulation {
     messenger: Messenger,
     initial: State,
     sequence: u64,
+    answers: Vec<Answer>,
+    switchboard: Switchboard,
     asynchronous: Async,
     warnings: Vec<String>,
     choices: Vec<Choice>,
@@ -192,6 +198,8 @@ impl Simulation {
             messenger: Messenger::new(scenario.run.states_hz, asynchronous),
             scenario,
             sequence: 0,
+            answers: Vec::new(),
+            switchboard: Switchboard::default(),
             asynchronous,
             warnings: Vec::new(),
             choices,
@@ -230,8 +238,12 @@ impl Simulation {
     /// Asks for a change; it takes effect at the next window.
     pub fn command(&mut self, action: Action) {
         self.sequence += 1;
-        let command = Command { time: self.world.time(), link: 0, sequence: self.sequence, action };
-        self.world.post(command);
+        self.post(0, self.sequence, action);
+    }
+
+    /// Every change from outside comes by here.
+    fn post(&mut self, link: u32, sequence: u64, action: Action) {
+        self.world.post(Command { time: self.world.time(), link, sequence, action });
     }
 
     /// Asks a robot for a service by name; it begins with the next window. The answer comes with
@@ -252,7 +264,8 @@ impl Simulation {
 
     /// Answers to calls since this was last asked: the number of each call, and how it ended.
     pub fn take_answers(&mut self) -> Vec<(u64, Outcome)> {
-        self.world.take_answers().into_iter().map(|answer| (answer.sequence, answer.outcome)).collect()
+        self.sort_answers();
+        std::mem::take(&mut self.answers).into_iter().map(|answer| (answer.sequence, answer.outcome)).collect()
     }
 
     /// Gives a live sensor other modifiers from the next window on: `yaml` is written as under `modifiers:`, an empty
@@ -283,6 +296,121 @@ impl Simulation {
     /// Adds somebody who gets samples and states.
     pub fn add_sink(&mut self, sink: Box<dyn Sink>) -> Result<(), String> {
         self.messenger.add(sink, &mut self.world)
+    }
+
+    /// Opens the links of the scenario: from now on programs outside can reach robots. `ports` says which ports are taken.
+    pub fn open_links(&mut self, ports: PortBase) -> Result<(), LoadError> {
+        let mut ports = ports;
+        let unopened = |error: Unopened| LoadError { problems: Vec::new(), rendered: error.to_string() };
+        let opened = Switchboard::open(&self.scenario.links, &self.world, (&mut ports, false));
+        let (switchboard, sinks) = opened.map_err(unopened)?;
+        self.switchboard = switchboard;
+        for sink in sinks {
+            self.add_sink(sink)
+                .map_err(|error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") })?;
+        }
+        Ok(())
+    }
+
+    /// Where the links of the scenario would be reached, without opening any.
+    pub fn planned_addresses(&self, ports: PortBase) -> Result<Vec<Address>, LoadError> {
+        let mut ports = ports;
+        let planned = Switchboard::open(&self.scenario.links, &self.world, (&mut ports, true));
+        let unopened = |error: Unopened| LoadError { problems: Vec::new(), rendered: error.to_string() };
+        planned.map(|(board, _)| board.addresses()).map_err(unopened)
+    }
+
+    /// Where links can be reached.
+    pub fn addresses(&self) -> Vec<Address> {
+        self.switchboard.addresses()
+    }
+
+    /// What links carried so far.
+    pub fn link_reports(&self) -> Vec<LinkReport> {
+        self.switchboard.reports()
+    }
+
+    /// Lets links take in what came from outside, between two windows. Returns what they want of the run itself, and what
+    /// people should be told.
+    pub fn attend(&mut self, pace: Pace) -> (Vec<Wish>, Vec<String>) {
+        if self.switchboard.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
+        self.sort_answers();
+        self.switchboard.attend(&self.world, pace);
+        let mut taken = Vec::new();
+        let mut wishes = Vec::new();
+        for (link, line) in self.switchboard.lines() {
+            taken.extend(line.posted.drain(..).map(|(sequence, action)| (link, sequence, action)));
+            wishes.append(&mut line.wishes);
+        }
+        for (link, sequence, action) in taken {
+            self.post(link, sequence, action);
+        }
+        let mut notes = self.switchboard.take_notes();
+        wishes.retain(|wish| match self.grant(wish) {
+            Some(Ok(())) => false,
+            Some(Err(why)) => {
+                notes.push(why);
+                false
+            }
+            None => true,
+        });
+        (wishes, notes)
+    }
+
+    /// Does what a link wants, if that is not for the run to do.
+    fn grant(&mut self, wish: &Wish) -> Option<Result<(), String>> {
+        Some(match wish {
+            Wish::Quit | Wish::Reset | Wish::Rtf(_) => return None,
+            Wish::Modifiers { robot, sensor, yaml } => {
+                self.set_modifiers(robot, sensor, yaml).map_err(|error| error.to_string())
+            }
+            Wish::Bind { robot, yaml } => self.bind(robot, yaml).map_err(|error| error.to_string()),
+            Wish::Unbind { path, to } => match self.unbind(path, to) {
+                true => Ok(()),
+                false => Err(format!("found {path:?} not bound to {to}, expected a channel that is")),
+            },
+        })
+    }
+
+    /// Binds a channel of a robot to a link that is open: `yaml` is written as one item under `links:`.
+    pub fn bind(&mut self, robot: &str, yaml: &str) -> Result<(), LoadError> {
+        let mut files = Files::new(Vec::new(), library::Embedded);
+        let model = self.world.find(robot).map(|found| Arc::clone(&found.cohort));
+        let cohort = model.ok_or_else(|| LoadError::plain("the name of a robot", format!("{robot:?}")))?;
+        let bindings = links::bindings(&mut files, (robot, &cohort.blueprint), yaml, REGISTRY)
+            .map_err(|problems| LoadError::new(&files, problems))?;
+        for binding in &bindings {
+            let bound = self.switchboard.bind(binding, &self.world);
+            bound.map_err(|why| LoadError { problems: Vec::new(), rendered: format!("error: {why}") })?;
+        }
+        self.messenger.refresh(&mut self.world);
+        Ok(())
+    }
+
+    /// Lets go of a channel, `robot.channel`, on links of a kind; false if it was not bound.
+    pub fn unbind(&mut self, path: &str, to: &str) -> bool {
+        let unbound = self.switchboard.unbind(path, to);
+        self.messenger.refresh(&mut self.world);
+        unbound
+    }
+
+    /// When peers in lock step take their turn next.
+    pub fn next_exchange(&self) -> SimTime {
+        self.switchboard.next_exchange(self.world.time())
+    }
+
+    /// Waits for peers in lock step whose turn it is, at most so long.
+    pub fn wait_for_peers(&mut self, at_most: Duration) -> Turn {
+        self.switchboard.wait(self.world.time(), at_most)
+    }
+
+    fn sort_answers(&mut self) {
+        let answers = self.world.take_answers();
+        if !answers.is_empty() {
+            self.answers.extend(self.switchboard.sort(answers));
+        }
     }
 
     /// A copy of the state at this boundary.

@@ -1,99 +1,15 @@
-//! Delivery: samples and states go to sinks, in the loop or on the thread `async-messages`. A sink gets shared
-//! references and cannot change the simulation; a slow one makes the loop wait only when too much is under way.
+//! Delivery: samples and states go to sinks, in the loop or on the thread `async-messages`. A slow sink makes the loop wait
+//! only when too much is under way.
 
 use muster_core::exec::{Background, Inline, Job};
-use muster_core::lanes::Quantity;
-use muster_core::snapshot::Snapshot;
+use muster_core::node::matches;
 use muster_core::time::{Rate, SimTime, Ticker};
-use muster_core::world::{Heard, HeardSample, World};
+use muster_core::world::World;
 use muster_exec::Worker;
-use muster_scenario::build::matches;
+use muster_links::delivery::Interest;
+pub use muster_links::delivery::{Batch, Directory, RobotNames, Sink};
 use muster_scenario::text::Async;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Somebody outside who gets samples and states.
-pub trait Sink: Send {
-    /// Patterns `robot.sensor` of the sensors it hears; `*` matches any text.
-    fn sensors(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// True if it gets the states of all robots, at the scenario's `states_hz`.
-    fn states(&self) -> bool {
-        false
-    }
-
-    /// Takes what became visible during a window.
-    fn take(&mut self, batch: &Batch);
-}
-
-/// What became visible during a window.
-#[derive(Default)]
-pub struct Batch {
-    /// End of the window.
-    pub time: SimTime,
-    /// Who is who.
-    pub directory: Arc<Directory>,
-    heard: Heard,
-    states: Option<Arc<Snapshot>>,
-    /// What the sink that reads this asked for.
-    interest: Arc<Interest>,
-}
-
-impl Batch {
-    /// The samples the sink asked for, in order of stamp, robot and sensor.
-    pub fn samples(&self) -> impl Iterator<Item = HeardSample<'_>> {
-        self.heard.iter().filter(|sample| self.interest.hears(sample.robot, sample.sensor))
-    }
-
-    /// The states of all robots, if the sink asked for them and they are due.
-    pub fn states(&self) -> Option<&Snapshot> {
-        self.states.as_deref().filter(|_| self.interest.states)
-    }
-}
-
-/// What one sink asked for: sensors by robot and number, ascending.
-#[derive(Debug, Default)]
-struct Interest {
-    sensors: Vec<(u32, u32)>,
-    states: bool,
-}
-
-impl Interest {
-    fn new(sink: &dyn Sink, directory: &Directory) -> Self {
-        let patterns = sink.sensors();
-        let wanted = |robot: &str, sensor: &str| {
-            let split = patterns.iter().filter_map(|pattern| pattern.split_once('.'));
-            split.into_iter().any(|(robots, sensors)| matches(robots, robot) && matches(sensors, sensor))
-        };
-        let sensors = directory.robots.iter().flat_map(|(&number, names)| {
-            let sensors = names.sensors.iter().enumerate().filter(|(_, (sensor, _))| wanted(&names.name, sensor));
-            sensors.map(move |(sensor, _)| (number, sensor as u32))
-        });
-        Self { sensors: sensors.collect(), states: sink.states() }
-    }
-
-    fn hears(&self, robot: u32, sensor: u32) -> bool {
-        self.sensors.binary_search(&(robot, sensor)).is_ok()
-    }
-}
-
-/// Names of robots by roster number, and of their sensors.
-#[derive(Debug, Default)]
-pub struct Directory {
-    /// By roster number.
-    pub robots: BTreeMap<u32, RobotNames>,
-}
-
-/// Names on a robot.
-#[derive(Debug)]
-pub struct RobotNames {
-    /// The robot's address: its name, with `@realm` if there are several realms.
-    pub name: String,
-    /// Its sensors and what their samples hold.
-    pub sensors: Vec<(String, Vec<Quantity>)>,
-}
 
 /// A sink and what it asked for.
 struct Member {
@@ -127,6 +43,7 @@ pub(crate) struct Messenger {
     sinks: Sinks,
     any: bool,
     wants_states: bool,
+    wants_poses: bool,
     states: Option<(Rate, Ticker)>,
     background: Box<dyn Background<Message>>,
     asynchronous: bool,
@@ -144,6 +61,7 @@ impl Messenger {
             sinks: Sinks::default(),
             any: false,
             wants_states: false,
+            wants_poses: false,
             states: rate.map(|rate| (rate, Ticker::after(rate, SimTime::ZERO, SimTime::ZERO))),
             background: Box::new(Inline::default()),
             asynchronous: matches!(asynchronous, Async::Messages | Async::Both),
@@ -155,7 +73,7 @@ impl Messenger {
     }
 
     pub(crate) fn note_start(&mut self, world: &World) {
-        self.directory = (world.generation(), Arc::new(directory(world)));
+        self.directory = (world.generation(), Arc::new(Directory::of(world)));
         for member in self.sinks.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
             member.interest = Arc::new(Interest::new(&*member.sink, &self.directory.1));
         }
@@ -188,6 +106,7 @@ impl Messenger {
             self.wants_states = true;
             self.rewind(world);
         }
+        self.wants_poses |= sink.poses();
         self.any = true;
         let interest = Arc::new(Interest::new(&*sink, &self.directory.1));
         self.sinks.lock().unwrap_or_else(PoisonError::into_inner).push(Member { sink, interest });
@@ -230,7 +149,7 @@ impl Messenger {
             return;
         }
         while let Some(mut done) = self.background.finish_if_done() {
-            done.batch.states = None;
+            done.batch.all_states = None;
             self.spare.push(done);
         }
         let mut message = self
@@ -238,7 +157,8 @@ impl Messenger {
             .pop()
             .unwrap_or_else(|| Box::new(Message { batch: Batch::default(), sinks: Arc::clone(&self.sinks) }));
         message.batch.time = now;
-        message.batch.states = due.then(|| world.snapshot());
+        message.batch.states_due = due;
+        message.batch.all_states = (due || self.wants_poses).then(|| world.snapshot());
         message.batch.directory = Arc::clone(&self.directory.1);
         world.swap_heard(&mut message.batch.heard);
         self.background.start(message);
@@ -249,16 +169,21 @@ impl Messenger {
         while let Some(done) = self.background.finish() {
             self.spare.push(done);
         }
+        for member in self.sinks.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+            member.sink.flush();
+        }
     }
-}
 
-fn directory(world: &World) -> Directory {
-    let robots = world.roster().map(|(number, robot)| {
-        let sensors = robot.cohort.blueprint.sensors.iter();
-        let sensors = sensors.map(|slot| (slot.name.clone(), slot.fields().to_vec())).collect();
-        (number, RobotNames { name: robot.address(), sensors })
-    });
-    Directory { robots: robots.collect() }
+    /// Sinks hear other sensors from now on: asks them again.
+    pub(crate) fn refresh(&mut self, world: &mut World) {
+        let patterns = self.sinks.lock().unwrap_or_else(PoisonError::into_inner);
+        self.patterns = patterns.iter().flat_map(|member| member.sink.sensors()).collect();
+        drop(patterns);
+        self.note_start(world);
+        for pattern in &self.patterns {
+            listen(world, pattern);
+        }
+    }
 }
 
 /// Listens to every sensor that matches; false if none does.

@@ -375,7 +375,7 @@ fn inspect_gives_any_value_at_any_time() {
 fn list_shows_every_service_with_its_arguments() {
     let items: Value = serde_json::from_str(&check(&["list", "services", "--json"], 0)).unwrap();
     let items = items.as_array().unwrap();
-    assert_eq!(items.len(), muster_models::REGISTRY.services.len());
+    assert_eq!(items.len(), muster::REGISTRY.services.len());
     let goto = items.iter().find(|item| item["service"] == "goto").unwrap();
     assert_eq!(goto["usage"], "goto(x_m, y_m, z_m = 0, tolerance_m = as it was, speed_mps = as it was)");
     assert_eq!((&goto["takes_time"], &goto["parameters"][2]["default"]), (&Value::from(true), &Value::from(0.0)));
@@ -404,7 +404,7 @@ fn events_are_logged_and_reported() {
 fn list_shows_every_component_with_its_properties() {
     let items: Value = serde_json::from_str(&check(&["list", "components", "--json"], 0)).unwrap();
     let items = items.as_array().unwrap();
-    let registry = muster_models::REGISTRY;
+    let registry = muster::REGISTRY;
     let kinds = registry.motions.len()
         + registry.drivers.len()
         + registry.sensors.len()

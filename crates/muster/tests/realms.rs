@@ -219,7 +219,7 @@ fn a_robot_in_no_realm_is_refused() {
     joined.run_for(0.1);
     let refusals = joined.world_mut().take_refusals();
     assert!(refusals[0].contains("realm 5") && refusals[1].contains("d1@7"), "{refusals:?}");
-    let model = Model { seeds: Vec::new(), ..Arc::into_inner(scenario(CROWD, muster_models::REGISTRY).model).unwrap() };
+    let model = Model { seeds: Vec::new(), ..Arc::into_inner(scenario(CROWD, muster::REGISTRY).model).unwrap() };
     assert!(World::new(Arc::new(model), Options::default()).is_err());
 }
 
@@ -231,7 +231,7 @@ fn scenario(text: &str, registry: Registry) -> Scenario {
 
 #[test]
 fn joined_models_keep_their_realms_and_share_cohorts() {
-    let [one, other] = [(); 2].map(|()| scenario(CROWD, muster_models::REGISTRY).model);
+    let [one, other] = [(); 2].map(|()| scenario(CROWD, muster::REGISTRY).model);
     let pair = Arc::new(Model::join(&[Arc::clone(&one), other]).unwrap());
     let three = Model::join(&[pair, Arc::clone(&one)]).unwrap();
     assert_eq!(three.seeds, [3; 3]);

@@ -774,7 +774,7 @@ fn is_type(value: &Value, name: &Json) -> bool {
 
 #[test]
 fn examples_and_demos_fit_the_schema_and_mistakes_do_not() {
-    let schema = schema::schema(muster_models::REGISTRY);
+    let schema = schema::schema(muster::REGISTRY);
     let examples = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples")).unwrap();
     let examples = examples
         .map(|entry| entry.unwrap().path())

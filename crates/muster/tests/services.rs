@@ -440,7 +440,7 @@ fn what_robots_offer_is_known_without_asking_them() {
     let offered = |text: &str| -> Vec<&str> {
         let sim = robot(text);
         let cohort = &sim.world().find("r").unwrap().cohort;
-        let services = muster_models::REGISTRY.services.iter();
+        let services = muster::REGISTRY.services.iter();
         services.filter(|service| service.offered_by(cohort)).map(|service| service.name).collect()
     };
     let (plain, driven) = (

@@ -15,7 +15,7 @@ use crate::ros::sensor::{Vocabulary, speakers};
 use glam::DVec3;
 use muster_core::command::Applied;
 use muster_core::component::Pose;
-use crate::delivery::matches;
+use muster_core::node::matches;
 use muster_core::time::SimTime;
 use muster_core::world::World;
 use std::collections::VecDeque;

@@ -3,11 +3,11 @@
 use super::options::Overrides;
 use super::progress::counted;
 use super::{INVALID, OK};
+use muster::REGISTRY;
 use muster::library;
 use muster_core::node::Problem;
 use muster_core::time::SimTime;
 use muster_core::world::{Options, World};
-use muster_models::REGISTRY;
 use muster_scenario::build::{self, Scenario};
 use muster_scenario::files::{Files, Paint};
 use std::io::IsTerminal;

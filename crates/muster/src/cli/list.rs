@@ -1,19 +1,20 @@
 //! `muster list`: what can be used in scenarios, made from the registries.
 
 use super::OK;
+use muster::REGISTRY;
 use muster::library;
 use muster_core::component::Kind;
 use muster_core::node::Node;
 use muster_core::service::{Form, Parameter, Service};
 use muster_core::spec::Field;
-use muster_models::REGISTRY;
 use serde_json::{Value, json};
 
 /// What can be listed.
-pub(crate) const FAMILIES: [&str; 13] = [
+pub(crate) const FAMILIES: [&str; 14] = [
     "components",
     "demos",
     "drivers",
+    "links",
     "materials",
     "modifiers",
     "motions",
@@ -88,6 +89,13 @@ fn items() -> Vec<Item> {
     };
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
     items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));
+    items.extend(REGISTRY.links.iter().map(|kind| Item {
+        family: "links",
+        name: kind.name.to_owned(),
+        doc: kind.doc.to_owned(),
+        fields: kind.options.fields,
+        service: None,
+    }));
     items.extend(materials());
     items.extend(REGISTRY.modifiers.iter().map(|kind| item("modifiers", kind)));
     items.extend(REGISTRY.motions.iter().map(|kind| item("motions", kind)));

@@ -7,6 +7,7 @@ mod list;
 mod look;
 mod map;
 mod options;
+mod ports;
 mod progress;
 mod run;
 mod seeds;
@@ -52,6 +53,7 @@ Examples:
   muster map fleet.yaml --at 20s                 robots and the ways they came
   muster look fleet.yaml --sensor scout0.camera --at 2s --out image.png
   muster fit-range scan.csv --model urg04lx      errors of a real range sensor, to paste into a scenario
+  muster ports fleet.yaml                        where programs reach its robots
   muster list sensors                            what can be written under sensors:
 
 Exit codes: 0 ok, 1 failed expectation or isolated robot, 2 usage, 3 invalid scenario,
@@ -73,6 +75,8 @@ enum Command {
     Look(LookArguments),
     /// Fit the error model of a range sensor to what one measured at known distances
     FitRange(FitArguments),
+    /// Show every address at which programs reach the robots of a scenario
+    Ports(PortsArguments),
     /// List what can be used in scenarios
     List(ListArguments),
     /// Print the JSON schema of scenario files
@@ -170,6 +174,20 @@ struct LookArguments {
 }
 
 #[derive(Args)]
+struct PortsArguments {
+    /// The scenario file
+    scenario: PathBuf,
+    /// Which ports to take: `auto` for any that are free, or the first of a row; else those of the scenario
+    #[arg(long, value_name = "PORT|auto", default_value = "as-written", value_parser = options::port_base, hide_default_value = true)]
+    port_base: muster::PortBase,
+    /// For machines
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    over: options::Overrides,
+}
+
+#[derive(Args)]
 struct ListArguments {
     /// What to list; everything if left out
     #[arg(value_parser = list::FAMILIES)]
@@ -189,9 +207,10 @@ pub(crate) fn dispatch(arguments: Arguments) -> u8 {
         Command::Map(what) => map::map(&what),
         Command::Look(look) => look::look(&look),
         Command::FitRange(what) => fit::fit_range(&what),
+        Command::Ports(what) => ports::ports(&what),
         Command::List(list) => list::list(list.what.as_deref(), list.json),
         Command::Schema => {
-            say!("{:#}", muster_scenario::schema::schema(muster_models::REGISTRY));
+            say!("{:#}", muster_scenario::schema::schema(muster::REGISTRY));
             OK
         }
         Command::Bench(bench) => crate::bench::bench(&bench),

@@ -2,7 +2,7 @@
 //! default.
 
 use clap::Args;
-use muster::{Render, Setup};
+use muster::{PortBase, Render, Setup};
 use muster_core::node::{Node, Value};
 use muster_core::simd::Simd;
 use muster_core::world::Options;
@@ -77,6 +77,12 @@ pub(crate) struct RunFlags {
     /// Who makes pictures for cameras: null (nobody) or cpu; robots move the same way
     #[arg(long, value_parser = render, default_value = "cpu")]
     pub(crate) render: Render,
+    /// Which ports links take: `auto` for any that are free, or the first of a row; else those of the scenario
+    #[arg(long, value_name = "PORT|auto", default_value = "as-written", value_parser = port_base, hide_default_value = true)]
+    pub(crate) port_base: PortBase,
+    /// Do not open the scenario's links
+    #[arg(long)]
+    pub(crate) no_links: bool,
     /// No progress, no table
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -88,6 +94,11 @@ pub(crate) struct RunFlags {
     pub(crate) scalar: bool,
     #[command(flatten)]
     pub(crate) over: Overrides,
+}
+
+/// Which ports links take.
+pub(crate) fn port_base(text: &str) -> Result<PortBase, String> {
+    if text == "as-written" { Ok(PortBase::AsWritten) } else { text.parse() }
 }
 
 /// A list of seeds.

@@ -74,6 +74,7 @@ impl Watcher for People {
             ),
             Event::Fault(text) => format!("error: {text}"),
             Event::Refused(text) => format!("warning: command refused: {text}"),
+            Event::Link(text) => format!("warning: {text}"),
             Event::Failed(text) => format!("error: {text}"),
             Event::Happened(_) if self.quiet => return,
             Event::Happened(text) => text,

@@ -6,6 +6,7 @@ use super::{FAILED, INTERRUPTED, INVALID, LATE, OK, TIMEOUT, USAGE, seeds};
 use muster::run::{Ended, RunOptions, run as run_simulation};
 use muster::{LoadError, Setup, Simulation, library};
 use muster_core::time::SimTime;
+use muster_links::link::Address;
 use muster_scenario::text::{Rtf, RunText};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,10 +58,19 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
         return FAILED;
     }
     let options = run_options(&sim.scenario().run, flags);
+    if !flags.no_links
+        && let Err(error) = sim.open_links(flags.port_base)
+    {
+        eprintln!("{error}");
+        return FAILED;
+    }
     sim.warnings().iter().for_each(|warning| eprintln!("{warning}"));
     sim.choices().iter().for_each(|choice| eprintln!("{choice}"));
     if !flags.quiet && !sim.scenario().about.is_empty() {
         eprintln!("{}", sim.scenario().about.trim());
+    }
+    if !flags.quiet {
+        tell_addresses(&sim.addresses());
     }
     let mut people = People::new(flags.quiet);
     let (report, ended) = run_simulation(&mut sim, &options, &stop, &mut people);
@@ -77,6 +87,17 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
         return FAILED;
     }
     exit_code(ended, report.failed())
+}
+
+/// Tells where links can be reached; of many only how many.
+fn tell_addresses(addresses: &[Address]) {
+    const TOLD: usize = 12;
+    for address in addresses.iter().take(TOLD) {
+        eprintln!("{} {} ({}) at {}", address.link, address.channel, address.direction, address.at);
+    }
+    if addresses.len() > TOLD {
+        eprintln!("and {} more: muster ports tells them all", addresses.len() - TOLD);
+    }
 }
 
 /// The exit code of a run.

@@ -591,6 +591,7 @@ pub const REGISTRY: Registry = Registry {
     modifiers: &[BREAKER, modifiers::delay::KIND, modifiers::dropout::KIND, modifiers::gaussian_noise::KIND],
     winds: winds::WINDS,
     services: services::SERVICES,
+    links: &muster_links::protocol::KINDS,
 };
 
 /// A simulation of a text that may use the kinds of this file.

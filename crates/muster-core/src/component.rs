@@ -496,8 +496,8 @@ pub trait Sensor: Send + Sync {
     }
 
     /// The joints it reads, as numbers among the robot's joints, for those who name what it tells.
-    fn joints(&self) -> &[usize] {
-        &[]
+    fn joints(&self) -> Vec<usize> {
+        Vec::new()
     }
 
     /// How far the second image of a stereo camera is taken to the right of the first, m.

@@ -2,6 +2,7 @@
 
 use crate::judge::Judge;
 use crate::pace::Pacer;
+use crate::record::RecordOutcome;
 use crate::report::{Happened, Meter, Report, sensor_rates};
 use crate::simulation::Simulation;
 use muster_core::ContactEvent;
@@ -11,6 +12,7 @@ use muster_core::exec::Clock;
 use muster_core::time::SimTime;
 use muster_core::world::{Realm, World};
 use muster_links::link::{Pace, Turn, Wish};
+use muster_links::record::recorder::Recorder;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -88,6 +90,8 @@ pub enum Event {
     Refused(String),
     /// A link has something to tell.
     Link(String),
+    /// The recording ends here, though the run goes on.
+    Unrecorded(String),
     /// Something expected did not happen.
     Failed(String),
     /// An event of the scenario happened; of one that happens often only the first times are told, but all are counted.
@@ -275,6 +279,7 @@ struct Runner {
     told_late_ns: Option<u64>,
     windows: u64,
     wall_ns: u64,
+    recording: Option<RecordOutcome>,
 }
 
 impl Runner {
@@ -295,6 +300,7 @@ impl Runner {
             told_late_ns: None,
             windows: 0,
             wall_ns: 0,
+            recording: None,
         }
     }
 
@@ -305,6 +311,7 @@ impl Runner {
         stop: &AtomicBool,
         watcher: &mut dyn Watcher,
     ) -> Ended {
+        self.pace_recorder(sim);
         let ended = loop {
             if let Some(ended) = self.ending(sim, options, stop).or_else(|| self.attend(sim, watcher)) {
                 break ended;
@@ -334,6 +341,7 @@ impl Runner {
         }
         sim.flush();
         self.wall_ns = sim.clock().now_ns() - self.start_ns;
+        self.recording = sim.end_recording(ended.word());
         ended
     }
 
@@ -371,6 +379,14 @@ impl Runner {
         let late = self.pacer.map_or_else(Default::default, |pacer| pacer.late);
         let now = sim.world().time();
         self.pacer = self.rtf.map(|rtf| Pacer::new(sim.clock(), now, rtf).after(late));
+        self.pace_recorder(sim);
+    }
+
+    /// A run as fast as possible waits for its recorder; one that is paced does not.
+    fn pace_recorder(&self, sim: &Simulation) {
+        if let Some(recorder) = sim.recorder() {
+            recorder.wait_for_it(self.rtf.is_none());
+        }
     }
 
     /// Waits a little for peers in lock step if it is their turn: true if the window may begin, false to ask again.
@@ -406,7 +422,7 @@ impl Runner {
             Some(Ended::Interrupted)
         } else if options.timeout.is_some_and(|timeout| wall >= timeout) {
             Some(Ended::Timeout)
-        } else if sim.world().time() >= self.end || options.windows.is_some_and(|windows| self.windows >= windows) {
+        } else if sim.replayed() || sim.world().time() >= self.end || options.windows.is_some_and(|windows| self.windows >= windows) {
             Some(Ended::Finished)
         } else {
             None
@@ -426,6 +442,9 @@ impl Runner {
             let text = format!("robot {name:?} was isolated at {:.6} s: {}", fault.time.s(), fault.what);
             watcher.event(Event::Fault(text.clone()));
             self.accounts[robot.map_or(0, |robot| robot.realm as usize)].faults.push(text);
+        }
+        if let Some(error) = sim.recorder_mut().and_then(Recorder::take_error) {
+            watcher.event(Event::Unrecorded(error));
         }
         for refusal in sim.world_mut().take_refusals() {
             watcher.event(Event::Refused(refusal.clone()));
@@ -495,6 +514,7 @@ impl Runner {
             failures: account.judge.failures,
             ended: ended.word(),
             asynchronous: sim.asynchronous().word(),
+            recording: self.recording.clone(),
         }
     }
 }

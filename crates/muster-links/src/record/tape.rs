@@ -7,8 +7,10 @@ use mcap::{Attachment, McapError, WriteOptions, Writer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Seek};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How chunks are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,11 +42,32 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// Numbers of channels have 16 bits.
 const CHANNELS_MAX: usize = 60_000;
 
+/// A file that knows how many bytes it was given, so that pipes will do.
+struct Counted {
+    file: File,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.bytes.fetch_add(written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+type Output = NoSeek<BufWriter<Counted>>;
+
 /// An open file.
 pub(super) struct Tape {
-    writer: Option<Writer<NoSeek<BufWriter<File>>>>,
+    writer: Option<Writer<Output>>,
     /// The same file, to be cut where a chunk ends.
     file: File,
+    written_bytes: Arc<AtomicU64>,
     /// So many bytes are whole chunks.
     good_bytes: u64,
     channels: BTreeMap<(String, String), u16>,
@@ -83,10 +106,14 @@ impl Tape {
             .chunk_size(Some(CHUNK_BYTES))
             // a chunk is put together in memory and written at once, so what stands in the file is whole but for its end
             .disable_seeking(true);
-        let writer = options.create(NoSeek::new(BufWriter::with_capacity(BUFFER_BYTES, file))).map_err(io_error)?;
+        let written_bytes = Arc::new(AtomicU64::new(0));
+        let counted = Counted { file, bytes: Arc::clone(&written_bytes) };
+        let output = NoSeek::new(BufWriter::with_capacity(BUFFER_BYTES, counted));
+        let writer = options.create(output).map_err(io_error)?;
         let mut tape = Self {
             writer: Some(writer),
             file: same,
+            written_bytes,
             good_bytes: 0,
             channels: BTreeMap::new(),
             sequences: Vec::new(),
@@ -117,7 +144,7 @@ impl Tape {
         self.flush()
     }
 
-    fn writer(&mut self) -> io::Result<&mut Writer<NoSeek<BufWriter<File>>>> {
+    fn writer(&mut self) -> io::Result<&mut Writer<Output>> {
         self.writer.as_mut().ok_or_else(|| io::Error::other("the file is closed"))
     }
 
@@ -160,7 +187,7 @@ impl Tape {
     /// Ends the chunk and hands it to the system: from here on it survives the end of this program.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.writer()?.flush().map_err(io_error)?;
-        self.good_bytes = self.file.stream_position()?;
+        self.good_bytes = self.written_bytes.load(Ordering::Relaxed);
         Ok(())
     }
 
@@ -172,11 +199,10 @@ impl Tape {
     /// Writes index and summary.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.writer()?.finish().map_err(io_error)?;
-        let writer = self.writer.take().map(Writer::into_inner);
-        if let Some(inner) = writer {
-            inner.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?;
+        if let Some(writer) = self.writer.take() {
+            writer.into_inner().into_inner().flush()?;
         }
-        self.good_bytes = self.file.stream_position()?;
+        self.good_bytes = self.written_bytes.load(Ordering::Relaxed);
         Ok(())
     }
 
@@ -184,12 +210,10 @@ impl Tape {
     pub(super) fn give_up(&mut self) {
         if let Some(writer) = self.writer.take() {
             // dropping it would write what is buffered, and fail again
-            let (_file, _unwritten) = writer.into_inner().into_inner().into_parts();
+            drop(writer.into_inner().into_inner().into_parts());
         }
-        if let Err(error) = self.file.set_len(self.good_bytes) {
-            // the file stays as it is: its end cannot be read, all before it can
-            _ = error;
-        }
+        // what cannot be cut stays as it is: its end cannot be read, all before it can
+        _ = self.file.set_len(self.good_bytes);
     }
 }
 

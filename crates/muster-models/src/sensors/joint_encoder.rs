@@ -56,8 +56,8 @@ impl Sensor for JointEncoder {
         100.0
     }
 
-    fn joints(&self) -> &[usize] {
-        &self.joints
+    fn joints(&self) -> Vec<usize> {
+        self.joints.iter().map(|(number, _)| *number).collect()
     }
 
     fn sense(&self) -> Sense<'_> {

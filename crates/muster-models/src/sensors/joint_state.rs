@@ -75,8 +75,8 @@ impl Sensor for JointState {
         50.0
     }
 
-    fn joints(&self) -> &[usize] {
-        &self.joints
+    fn joints(&self) -> Vec<usize> {
+        self.joints.clone()
     }
 
     fn sense(&self) -> Sense<'_> {

@@ -58,6 +58,12 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
         return FAILED;
     }
     let options = run_options(&sim.scenario().run, flags);
+    if let Some(path) = &flags.record
+        && let Err(error) = sim.record(path, flags.wants())
+    {
+        eprintln!("error: {error}");
+        return FAILED;
+    }
     if !flags.no_links
         && let Err(error) = sim.open_links(flags.port_base)
     {
@@ -169,7 +175,7 @@ fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// The first Ctrl-C asks for a clean stop, the second ends at once.
-fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
+pub(crate) fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
     let outcome = ctrlc::set_handler(move || {
         if stop.swap(true, Ordering::Relaxed) {

@@ -317,6 +317,9 @@ impl Simulation {
             self.choices().iter().map(|choice| (choice.sensor.clone(), choice.chosen.to_owned())).collect();
         let unwritable = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
         let directory = self.messenger.directory(&self.world);
+        if let Some(pattern) = wants.unmatched(&directory) {
+            return Err(format!("found nothing like {pattern:?} to record, expected a topic (/robot/scan) or robot.sensor"));
+        }
         let mut recorder =
             Recorder::start(path, &manifest, wants, &mut self.world, &directory).map_err(unwritable)?;
         if let Some(ear) = recorder.ear() {

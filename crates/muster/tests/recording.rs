@@ -292,6 +292,8 @@ fn only_what_is_asked_for_is_recorded_as_often_as_asked_for() {
     assert_eq!(names, ["/r1/fix", "/r1/fix_velocity", "/r2/truth", "/tf"]);
     assert!(told.iter().all(|(_, count)| (4..=5).contains(count)), "{told:?}");
     assert!(proven(&replayed(&recording)) >= 3);
+    let output = ran(muster(&["run", text(&scenario), "--record", text(&out), "--record-only", "/r1/fux"]), 1);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("found nothing like \"/r1/fux\" to record"));
     ran(muster(&["run", text(&scenario), "--record-only", "/tf"]), 2);
     ran(muster(&["run", text(&scenario), "--record", text(&out), "--seeds", "1..2"]), 2);
 }

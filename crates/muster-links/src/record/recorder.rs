@@ -54,6 +54,26 @@ impl Wants {
         self.topic(topic) || self.only.iter().any(by_name)
     }
 
+    /// A pattern that nothing matches, if there is one.
+    pub fn unmatched(&self, directory: &Directory) -> Option<&str> {
+        let common = ["/clock", "/tf", "/tf_static"].map(str::to_owned);
+        let mut topics: Vec<String> = common.to_vec();
+        let mut sensors: Vec<(&str, &str)> = Vec::new();
+        for robot in directory.robots.values() {
+            let token = names::token(&robot.name);
+            topics.extend([format!("/{token}/truth"), format!("/{token}/command")]);
+            let voices = speakers(&token, &robot.cohort.blueprint, &mut Vocabulary::default());
+            topics.extend(voices.into_iter().flat_map(|speaker| speaker.topics).map(|topic| topic.name));
+            sensors.extend(robot.sensors.iter().map(|(sensor, _)| (robot.name.as_str(), sensor.as_str())));
+        }
+        let one = |pattern: &str| Self { only: vec![pattern.to_owned()], ..Self::default() };
+        let matched = |pattern: &&String| {
+            let alone = one(pattern);
+            topics.iter().any(|topic| alone.topic(topic)) || sensors.iter().any(|(robot, name)| alone.sensor(robot, name, ""))
+        };
+        self.only.iter().find(|pattern| !matched(pattern)).map(String::as_str)
+    }
+
     /// The sensors to listen to, `robot.sensor` each.
     fn sensors(&self, directory: &Directory) -> Vec<String> {
         if self.only.is_empty() {
@@ -221,8 +241,8 @@ pub struct Outcome {
 /// The side of the loop.
 pub struct Recorder {
     path: PathBuf,
-    wants: Wants,
     shared: Arc<Shared>,
+    now: SimTime,
     items: SyncSender<Item>,
     /// What found no room yet.
     waiting: VecDeque<Item>,
@@ -273,8 +293,8 @@ impl Recorder {
         world.keep_applied();
         let mut recorder = Self {
             path: path.to_owned(),
-            wants,
             shared,
+            now: world.time(),
             items,
             waiting: VecDeque::new(),
             spare_states,
@@ -310,6 +330,7 @@ impl Recorder {
             return;
         }
         let now = world.time();
+        self.now = now;
         world.take_applied(&mut self.applied);
         let hash_due = now >= self.next_hash && self.hashed != Some(now);
         if !self.applied.is_empty() || hash_due {
@@ -412,6 +433,15 @@ impl Recorder {
         }
     }
 
+    /// Sends everything, however long that takes.
+    fn send_all(&mut self) {
+        while let Some(item) = self.waiting.pop_front() {
+            if self.items.send(item).is_err() {
+                return;
+            }
+        }
+    }
+
     /// Why the file ends before the run does; told once.
     pub fn take_error(&mut self) -> Option<String> {
         if self.told_error || !self.shared.failed() {
@@ -446,21 +476,23 @@ impl Recorder {
                 self.beat(world, commands, hash_due);
             }
             self.waiting.push_back(Item::End(Ending { time: world.time(), ended: ended.to_owned() }));
-            while let Some(item) = self.waiting.pop_front() {
-                if self.items.send(item).is_err() {
-                    break;
-                }
-            }
+            self.send_all();
             if thread.join().is_err() {
                 self.shared.fail(&io::Error::other("the thread that writes panicked"));
             }
         }
         self.outcome()
     }
+}
 
-    /// What is recorded.
-    pub fn wants(&self) -> &Wants {
-        &self.wants
+impl Drop for Recorder {
+    /// Whoever forgets to end a recording has a whole file as well.
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.waiting.push_back(Item::End(Ending { time: self.now, ended: "dropped".to_owned() }));
+            self.send_all();
+            _ = thread.join();
+        }
     }
 }
 

@@ -321,7 +321,7 @@ impl Scribe {
             names: Arc::clone(directory),
             number,
             truth: (Channel::new(!truth_told && self.wants.topic(&truth)), truth),
-            command: (Channel::new(self.wants.topic(&command)), command),
+            command: (Channel::new(robot.cohort.blueprint.active() && self.wants.topic(&command)), command),
             moving: frames::moving(&token, robot, odom_told),
             odom: TfMessage { transforms: vec![odom] },
             token,
@@ -440,8 +440,7 @@ impl Player {
 
     /// Tells a command when it is another than the last.
     fn tell_command(&mut self, desk: &mut Desk, row: &Row, time: SimTime, time_ns: u64) -> io::Result<()> {
-        let nothing = row.setpoint[0] == setpoint::NONE && self.told.is_none();
-        if nothing || self.told == Some(row.setpoint) {
+        if self.told == Some(row.setpoint) {
             return Ok(());
         }
         self.told = Some(row.setpoint);

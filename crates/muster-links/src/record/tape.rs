@@ -36,7 +36,7 @@ impl Compression {
 }
 
 /// Chunks of this size, before compression.
-const CHUNK_BYTES: u64 = 1024 * 1024;
+const CHUNK_BYTES: usize = 1024 * 1024;
 /// What is written goes to the system in pieces of this size.
 const BUFFER_BYTES: usize = 256 * 1024;
 /// Numbers of channels have 16 bits.
@@ -70,6 +70,8 @@ pub(super) struct Tape {
     written_bytes: Arc<AtomicU64>,
     /// So many bytes are whole chunks.
     good_bytes: u64,
+    /// Bytes of messages since the last chunk.
+    chunk_bytes: usize,
     channels: BTreeMap<(String, String), u16>,
     /// The number of the next message of each channel.
     sequences: Vec<u32>,
@@ -103,7 +105,8 @@ impl Tape {
             .compression(method)
             .compression_level(level)
             .compression_threads(0)
-            .chunk_size(Some(CHUNK_BYTES))
+            // chunks end where this file is flushed, so that it is known up to where it is good
+            .chunk_size(None)
             // a chunk is put together in memory and written at once, so what stands in the file is whole but for its end
             .disable_seeking(true);
         let written_bytes = Arc::new(AtomicU64::new(0));
@@ -115,6 +118,7 @@ impl Tape {
             file: same,
             written_bytes,
             good_bytes: 0,
+            chunk_bytes: 0,
             channels: BTreeMap::new(),
             sequences: Vec::new(),
             messages: 0,
@@ -181,12 +185,15 @@ impl Tape {
         self.messages += 1;
         self.payload_bytes += data.len() as u64;
         let header = MessageHeader { channel_id: channel, sequence, log_time, publish_time: log_time };
-        self.writer()?.write_to_known_channel(&header, data).map_err(io_error)
+        self.writer()?.write_to_known_channel(&header, data).map_err(io_error)?;
+        self.chunk_bytes += data.len();
+        if self.chunk_bytes >= CHUNK_BYTES { self.flush() } else { Ok(()) }
     }
 
     /// Ends the chunk and hands it to the system: from here on it survives the end of this program.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.writer()?.flush().map_err(io_error)?;
+        self.chunk_bytes = 0;
         self.good_bytes = self.written_bytes.load(Ordering::Relaxed);
         Ok(())
     }

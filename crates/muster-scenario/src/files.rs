@@ -751,7 +751,13 @@ mod tests {
 
     #[test]
     fn what_was_read_can_be_read_again_without_disk_and_library() {
-        let here = directory("kept", &[("a.yaml", "x: {include: sub.yaml}\ny: {include: ./sub.yaml}\nz: {include: robots/quadrotor.yaml}\n"), ("sub.yaml", "v: 1\n")]);
+        let here = directory(
+            "kept",
+            &[
+                ("a.yaml", "x: {include: sub.yaml}\ny: {include: ./sub.yaml}\nz: {include: robots/quadrotor.yaml}\n"),
+                ("sub.yaml", "v: 1\n"),
+            ],
+        );
         let main = here.join("a.yaml").to_str().unwrap().to_owned();
         let mut first = files();
         first.keep_contents();

@@ -13,8 +13,8 @@ use muster_core::time::SimTime;
 use muster_links::record::command::{Deed, Recorded, Replayed, Spawned};
 use muster_links::record::manifest::Manifest;
 use muster_links::record::reader::{Entry, Hashed, Recording};
-pub use muster_links::record::recorder::{Outcome as RecordOutcome, Wants};
 use muster_links::record::recorder::Recorder;
+pub use muster_links::record::recorder::{Outcome as RecordOutcome, Wants};
 use muster_scenario::build::Override;
 use std::collections::VecDeque;
 use std::fmt;
@@ -61,7 +61,8 @@ pub fn load_recorded(recording: &Recording, setup: &Setup) -> Result<Simulation,
     let wrong = |what: String| LoadError { problems: Vec::new(), rendered: format!("error: {what}") };
     let over: Result<Vec<Override>, String> = manifest.set.iter().map(|text| Override::parse(text)).collect();
     let render = manifest.options.get(RENDER).map_or("cpu", String::as_str);
-    let render = Render::named(render).ok_or_else(|| wrong(format!("found engine {render:?}, expected one of muster's")))?;
+    let render =
+        Render::named(render).ok_or_else(|| wrong(format!("found engine {render:?}, expected one of muster's")))?;
     let pins: Pins = manifest.choices.iter().cloned().collect();
     let setup = Setup {
         over: over.map_err(wrong)?,
@@ -297,7 +298,8 @@ impl Simulation {
     fn spawning(&self, spawned: Spawned) -> Result<Action, String> {
         let Spawned { robot, realm, key, pose, velocity_mps, attached } = spawned;
         let known = self.scenario().cohorts.get(&key).cloned();
-        let alive = || self.world.robots().map(|robot| &robot.cohort).find(|cohort| cohort.blueprint.key == key).cloned();
+        let alive =
+            || self.world.robots().map(|robot| &robot.cohort).find(|cohort| cohort.blueprint.key == key).cloned();
         let cohort = known.or_else(alive);
         let cohort = cohort.ok_or_else(|| format!("robot {robot:?} was made by a program, not by the scenario"))?;
         Ok(Action::Spawn(Box::new(Placement { name: robot, realm, cohort, pose, velocity_mps, attached })))
@@ -318,10 +320,11 @@ impl Simulation {
         let unwritable = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
         let directory = self.messenger.directory(&self.world);
         if let Some(pattern) = wants.unmatched(&directory) {
-            return Err(format!("found nothing like {pattern:?} to record, expected a topic (/robot/scan) or robot.sensor"));
+            return Err(format!(
+                "found nothing like {pattern:?} to record, expected a topic (/robot/scan) or robot.sensor"
+            ));
         }
-        let mut recorder =
-            Recorder::start(path, &manifest, wants, &mut self.world, &directory).map_err(unwritable)?;
+        let mut recorder = Recorder::start(path, &manifest, wants, &mut self.world, &directory).map_err(unwritable)?;
         if let Some(ear) = recorder.ear() {
             self.add_sink(ear)?;
         }
@@ -373,11 +376,17 @@ mod tests {
 
     #[test]
     fn values_laid_over_a_scenario_are_read_as_they_were_written() {
-        for text in ["1", "1.5", "1e300", "-0.1", "true", "null", "[1, [2, x]]", "{a b: {c: \"x\\ny: #\"}}", ".inf", "'5'"] {
+        for text in
+            ["1", "1.5", "1e300", "-0.1", "true", "null", "[1, [2, x]]", "{a b: {c: \"x\\ny: #\"}}", ".inf", "'5'"]
+        {
             let first = Override::parse(&format!("a.b={text}")).unwrap();
             let again = Override::parse(&format!("a.b={}", flow(&first.value))).unwrap();
             assert_eq!(flow(&again.value), flow(&first.value), "{text}");
-            assert_eq!(std::mem::discriminant(&again.value.value), std::mem::discriminant(&first.value.value), "{text}");
+            assert_eq!(
+                std::mem::discriminant(&again.value.value),
+                std::mem::discriminant(&first.value.value),
+                "{text}"
+            );
         }
     }
 }

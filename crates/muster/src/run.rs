@@ -422,7 +422,10 @@ impl Runner {
             Some(Ended::Interrupted)
         } else if options.timeout.is_some_and(|timeout| wall >= timeout) {
             Some(Ended::Timeout)
-        } else if sim.replayed() || sim.world().time() >= self.end || options.windows.is_some_and(|windows| self.windows >= windows) {
+        } else if sim.replayed()
+            || sim.world().time() >= self.end
+            || options.windows.is_some_and(|windows| self.windows >= windows)
+        {
             Some(Ended::Finished)
         } else {
             None

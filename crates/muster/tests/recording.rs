@@ -5,6 +5,7 @@
 mod common;
 
 use common::files::all;
+use common::heap::{CountingAllocator, allocations_here};
 use glam::DVec3;
 use muster::record::{Verdict, Wants, load_recorded, open};
 use muster::{Action, Datum, Setup, Simulation};
@@ -22,6 +23,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+#[global_allocator]
+static COUNTING: CountingAllocator = CountingAllocator;
 
 /// A folder of its own for each test, empty.
 fn folder(name: &str) -> PathBuf {
@@ -116,7 +120,8 @@ fn a_run_is_proven_from_its_recording_alone() {
     assert!(recording.whole());
     assert_eq!(recording.manifest.seed, 9);
     assert_eq!(recording.manifest.set, ["run.seed=9", "robots[0].count=4"]);
-    let names: Vec<&str> = recording.manifest.files.iter().map(|(name, _)| name.rsplit(['/', ':']).next().unwrap()).collect();
+    let names: Vec<&str> =
+        recording.manifest.files.iter().map(|(name, _)| name.rsplit(['/', ':']).next().unwrap()).collect();
     for name in ["fleet.yaml", "walker.yaml", "room.yaml", "point.yaml", "materials.yaml"] {
         assert!(names.contains(&name), "no {name} in {names:?}");
     }
@@ -136,7 +141,9 @@ fn a_run_is_proven_from_its_recording_alone() {
 #[test]
 fn every_robot_has_truth_and_command_and_truth_is_told_a_hundred_times_a_second() {
     let out = folder("topics").join("out.mcap");
-    let mut sim = loaded("{run: {for_s: 2}, robots: [{name: 'fixedwing_{i}', kind: fixed_wing, count: 2, at: {xyz_m: [0, 0, 100]}, layout: {line: {step_m: [0, 9, 0]}}}]}");
+    let mut sim = loaded(
+        "{run: {for_s: 2}, robots: [{name: 'fixedwing_{i}', kind: fixed_wing, count: 2, at: {xyz_m: [0, 0, 100]}, layout: {line: {step_m: [0, 9, 0]}}}]}",
+    );
     sim.record(&out, Wants::default()).unwrap();
     sim.run_for(2.0);
     let outcome = sim.end_recording("finished").unwrap();
@@ -150,6 +157,77 @@ fn every_robot_has_truth_and_command_and_truth_is_told_a_hundred_times_a_second(
     for topic in ["/clock", "/tf", "/tf_static", topics::HASHES, topics::ROSTER] {
         assert!(counts.contains_key(topic), "no {topic} in {counts:?}");
     }
+}
+
+#[test]
+fn sensors_have_the_topics_people_expect() {
+    let out = folder("names").join("out.mcap");
+    let scene = "\
+robots:
+  - name: rover-1
+    kind: differential
+    sensors:
+      front: {kind: range}
+      rear: {kind: range, at: {yaw_deg: 180}}
+      sonar: {kind: range, aggregate: minimum, rays: {kind: cone, half_angle_deg: 10, count: 9}}
+      velodyne: {kind: range, preset: vlp16, rays: {kind: rings, rings_deg: [-1, 1], count: 36}}
+      imu: {kind: imu}
+      receiver: {kind: gps}
+      map: {kind: gps, modifiers: [{kind: utm}]}
+      compass: {kind: magnetometer}
+      cell: {kind: battery}
+      bumper: {kind: collision}
+      eye: {kind: camera, columns: 8, rows: 6, output: [colour, depth]}
+";
+    let mut sim = loaded(scene);
+    sim.record(&out, Wants::default()).unwrap();
+    sim.run_for(1.0);
+    sim.end_recording("finished").unwrap();
+    let counts = open(&out).unwrap().counts;
+    let own: Vec<&str> = counts.keys().filter_map(|topic| topic.strip_prefix("/rover_1/")).collect();
+    let expected = [
+        "battery_state",
+        "bumper",
+        "camera/camera_info",
+        "camera/depth/camera_info",
+        "camera/depth/image_raw",
+        "camera/image_raw",
+        "command",
+        "fix",
+        "fix_velocity",
+        "front/scan",
+        "imu",
+        "mag",
+        "map",
+        "odom",
+        "points",
+        "range/sonar",
+        "rear/scan",
+        "truth",
+    ];
+    assert_eq!(own, expected);
+    assert_eq!(counts["/rover_1/front/scan"], 10);
+}
+
+/// A second of windows after warming up, until one costs the loop no allocation: the blocks that go round are made when
+/// they are first needed, which depends on how fast the recorder is.
+#[test]
+fn recording_makes_the_loop_allocate_nothing() {
+    let out = folder("heap").join("out.mcap");
+    let mut sim = loaded(&FLEET.replace("world: {include: room.yaml}\n", "").replace("./walker.yaml", "quadrotor"));
+    sim.record(&out, Wants::default()).unwrap();
+    sim.run_for(3.0);
+    let mut second = || {
+        let (before, end) = (allocations_here(), sim.world().time() + SimTime::from_s(1.0));
+        while sim.world().time() < end {
+            sim.walk_window(end);
+        }
+        allocations_here() - before
+    };
+    let seconds: Vec<u64> = (0..20).map(|_| second()).collect();
+    assert!(seconds.contains(&0), "{seconds:?}");
+    assert!(seconds.iter().sum::<u64>() < 500, "{seconds:?}");
+    assert_eq!(sim.end_recording("finished").unwrap().error, None);
 }
 
 #[test]
@@ -199,7 +277,10 @@ fn busy(out: &Path) -> Recording {
     sim.set_modifiers("a", "gps", "[{kind: gaussian_noise, std: 0.3}]").unwrap();
     sim.run_for(0.45);
     sim.cancel(goal);
-    sim.command(Action::Teleport { robot: own("b"), pose: Pose { position_m: DVec3::new(1.0, 2.0, 1.0), ..Pose::IDENTITY } });
+    sim.command(Action::Teleport {
+        robot: own("b"),
+        pose: Pose { position_m: DVec3::new(1.0, 2.0, 1.0), ..Pose::IDENTITY },
+    });
     sim.command(Action::Attach { robot: own("box"), to: own("truck"), bond: Bond::Weld });
     let cohort = Arc::clone(&sim.world().find("b").unwrap().cohort);
     let pose = Pose { position_m: DVec3::new(-3.0, 0.0, 1.0), ..Pose::IDENTITY };
@@ -210,7 +291,8 @@ fn busy(out: &Path) -> Recording {
     sim.command(Action::Delete { robot: own("b") });
     // two at one time, the later one by a smaller link, after the first took effect
     let post = |sim: &mut Simulation, link: u32, values: [f64; 4]| {
-        let (time, action) = (sim.world().time(), Action::Setpoint { robot: own("a"), mode: setpoint::VELOCITY, values });
+        let (time, action) =
+            (sim.world().time(), Action::Setpoint { robot: own("a"), mode: setpoint::VELOCITY, values });
         sim.world_mut().post(muster_core::command::Command { time, link, sequence: 1, action });
     };
     post(&mut sim, 9, [1.0, 0.0, 0.0, 0.0]);
@@ -253,7 +335,8 @@ fn a_changed_command_is_found_with_its_second_and_robot() {
     assert_eq!(difference.to_string(), "differs at 2.000000 s (equal until 1.000000 s), robots: \"rover\"");
     // a command that is gone is found as well
     let mut lost = recording.clone();
-    lost.entries.retain(|entry| !matches!(entry, Entry::Command(command) if matches!(command.deed, Deed::Delete { .. })));
+    lost.entries
+        .retain(|entry| !matches!(entry, Entry::Command(command) if matches!(command.deed, Deed::Delete { .. })));
     let Verdict::Differs(difference) = replayed(&lost) else { panic!("not found") };
     assert_eq!((difference.time.s(), difference.surplus), (3.0, vec!["b".to_owned()]));
     // and another start at once
@@ -285,8 +368,12 @@ fn only_what_is_asked_for_is_recorded_as_often_as_asked_for() {
     let flags = ["--record-only", wanted, "--record-every", "500ms", "--for", "2s", "-q"];
     ran(muster(&[&["run", text(&scenario), "--record", text(&out)], &flags[..]].concat()), 0);
     let recording = open(&out).unwrap();
-    let told: Vec<(&str, u64)> =
-        recording.counts.iter().map(|(topic, count)| (topic.as_str(), *count)).filter(|(topic, _)| !topic.starts_with("/muster/")).collect();
+    let told: Vec<(&str, u64)> = recording
+        .counts
+        .iter()
+        .map(|(topic, count)| (topic.as_str(), *count))
+        .filter(|(topic, _)| !topic.starts_with("/muster/"))
+        .collect();
     // at 0, 0.5, 1, 1.5 and 2 s; a fix is visible 15 ms later, and a truth is measured from the first tick on
     let names: Vec<&str> = told.iter().map(|(topic, _)| *topic).collect();
     assert_eq!(names, ["/r1/fix", "/r1/fix_velocity", "/r2/truth", "/tf"]);
@@ -368,7 +455,10 @@ fn a_full_disk_ends_the_recording_but_not_the_run() {
 fn a_file_that_cannot_be_written_is_told_before_the_run() {
     let (scenario, out) = fleet("unwritable");
     let missing = out.with_file_name("missing").join("out.mcap");
-    for path in [missing.as_path(), Path::new("/dev/full")].into_iter().filter(|path| *path != Path::new("/dev/full") || path.exists()) {
+    for path in [missing.as_path(), Path::new("/dev/full")]
+        .into_iter()
+        .filter(|path| *path != Path::new("/dev/full") || path.exists())
+    {
         let output = ran(muster(&["run", text(&scenario), "--record", text(path)]), 1);
         assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"));
     }
@@ -386,7 +476,9 @@ fn a_stalled_file_never_stalls_a_paced_run_and_holds_up_one_that_is_not() {
         // enough for all buffers to run over
         let count = ["--set", "robots[0].count=60", "--set", "robots[0].sensors.scan.rays.count=2000"];
         let flags = ["--rtf", pace, "--for", "3s", "--report", text(&report), "--record-compression", "none", "-q"];
-        let mut child = muster(&[&["run", text(&scenario), "--record", text(&pipe)], &flags[..], &count[..]].concat()).spawn().unwrap();
+        let mut child = muster(&[&["run", text(&scenario), "--record", text(&pipe)], &flags[..], &count[..]].concat())
+            .spawn()
+            .unwrap();
         let mut reader = std::fs::File::open(&pipe).unwrap();
         std::thread::sleep(silent);
         let going = child.try_wait().unwrap().is_none();

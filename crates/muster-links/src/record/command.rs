@@ -330,9 +330,7 @@ fn read(message: &CommandRecord) -> Result<Deed, String> {
     let robot = message.robot.clone();
     let (numbers, words) = (message.numbers.as_slice(), message.words.as_slice());
     let deed = match (message.action.as_str(), numbers, words) {
-        ("setpoint", [mode, a, b, c, d], []) => {
-            Some(Deed::Setpoint { robot, mode: *mode, values: [*a, *b, *c, *d] })
-        }
+        ("setpoint", [mode, a, b, c, d], []) => Some(Deed::Setpoint { robot, mode: *mode, values: [*a, *b, *c, *d] }),
         ("set", values, [path]) => Some(Deed::Set { path: path.clone(), values: values.to_vec() }),
         ("add_property", values, [path]) => Some(Deed::AddProperty { path: path.clone(), values: values.to_vec() }),
         ("teleport", numbers, []) => pose(numbers).map(|pose| Deed::Teleport { robot, pose }),
@@ -417,8 +415,11 @@ mod tests {
         let datum = prop_oneof![numbers().prop_map(Datum::Number), word().prop_map(Datum::Word)];
         let placed = (word(), any::<u32>(), word(), poses(), prop::array::uniform3(numbers()));
         prop_oneof![
-            (word(), numbers(), prop::array::uniform4(numbers()))
-                .prop_map(|(robot, mode, values)| Deed::Setpoint { robot, mode, values }),
+            (word(), numbers(), prop::array::uniform4(numbers())).prop_map(|(robot, mode, values)| Deed::Setpoint {
+                robot,
+                mode,
+                values
+            }),
             (word(), values()).prop_map(|(path, values)| Deed::Set { path, values }),
             (word(), values()).prop_map(|(path, values)| Deed::AddProperty { path, values }),
             (word(), poses()).prop_map(|(robot, pose)| Deed::Teleport { robot, pose }),
@@ -429,10 +430,12 @@ mod tests {
                 .prop_map(|(robot, service, arguments, reply)| Deed::Call { robot, service, arguments, reply }),
             any::<u64>().prop_map(|sequence| Deed::Cancel { sequence }),
             (word(), word(), word()).prop_map(|(robot, sensor, yaml)| Deed::Modifiers { robot, sensor, yaml }),
-            (placed, prop::option::of((word(), bonds()))).prop_map(|((robot, realm, key, pose, velocity), attached)| {
-                let velocity_mps = DVec3::from_array(velocity);
-                Deed::Spawn(Spawned { robot, realm, key, pose, velocity_mps, attached })
-            }),
+            (placed, prop::option::of((word(), bonds()))).prop_map(
+                |((robot, realm, key, pose, velocity), attached)| {
+                    let velocity_mps = DVec3::from_array(velocity);
+                    Deed::Spawn(Spawned { robot, realm, key, pose, velocity_mps, attached })
+                }
+            ),
             Just(Deed::Reset),
             word().prop_map(Deed::Lost),
         ]

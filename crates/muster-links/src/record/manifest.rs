@@ -85,7 +85,8 @@ impl Manifest {
                 self.version = values.remove("version").unwrap_or_default();
                 self.scenario = values.remove("scenario").unwrap_or_default();
                 let seed = values.remove("seed").unwrap_or_default();
-                self.seed = seed.parse().map_err(|_| format!("found seed {seed:?}, expected a whole number"))?;
+                self.seed =
+                    seed.parse().map_err(|error| format!("found seed {seed:?} ({error}), expected a whole number"))?;
                 self.options = values;
             }
             names::SET => self.set = values.into_values().collect(),

@@ -158,7 +158,8 @@ impl Reading {
     fn finish(self, length: u64) -> Result<Recording, ReadError> {
         let mut recording = self.recording;
         if !self.known {
-            let why = recording.damage.unwrap_or_else(|| format!("{length} bytes without what muster writes at the start"));
+            let why =
+                recording.damage.unwrap_or_else(|| format!("{length} bytes without what muster writes at the start"));
             return Err(ReadError::Foreign(format!("found {why}, expected a recording of muster (--record)")));
         }
         if !self.finished {
@@ -173,7 +174,8 @@ impl Reading {
     /// Takes a record in; an error says what is wrong with it.
     fn record(&mut self, opcode: u8, data: &[u8]) -> Result<(), String> {
         // indexes are for those who seek
-        if !matches!(opcode, op::CHANNEL | op::MESSAGE | op::ATTACHMENT | op::METADATA | op::DATA_END) || self.finished {
+        if !matches!(opcode, op::CHANNEL | op::MESSAGE | op::ATTACHMENT | op::METADATA | op::DATA_END) || self.finished
+        {
             return Ok(());
         }
         let record = mcap::parse_record(opcode, data).map_err(|error| error.to_string())?;
@@ -183,7 +185,10 @@ impl Reading {
             }
             Record::Message { header, data } => {
                 let Some((topic, count)) = self.channels.get_mut(&header.channel_id) else {
-                    return Err(format!("found a message of channel {}, expected one that was told before", header.channel_id));
+                    return Err(format!(
+                        "found a message of channel {}, expected one that was told before",
+                        header.channel_id
+                    ));
                 };
                 *count += 1;
                 if topic.starts_with("/muster/") {

@@ -69,7 +69,8 @@ impl Wants {
         let one = |pattern: &str| Self { only: vec![pattern.to_owned()], ..Self::default() };
         let matched = |pattern: &&String| {
             let alone = one(pattern);
-            topics.iter().any(|topic| alone.topic(topic)) || sensors.iter().any(|(robot, name)| alone.sensor(robot, name, ""))
+            topics.iter().any(|topic| alone.topic(topic))
+                || sensors.iter().any(|(robot, name)| alone.sensor(robot, name, ""))
         };
         self.only.iter().find(|pattern| !matched(pattern)).map(String::as_str)
     }

@@ -35,7 +35,13 @@ impl Channel {
     }
 
     /// The channel in the file, opened when it is first needed.
-    fn number(&mut self, tape: &mut Tape, topic: &str, message: &str, schema: impl FnOnce() -> String) -> io::Result<Option<u16>> {
+    fn number(
+        &mut self,
+        tape: &mut Tape,
+        topic: &str,
+        message: &str,
+        schema: impl FnOnce() -> String,
+    ) -> io::Result<Option<u16>> {
         if *self == Self::Unknown {
             *self = tape.channel(topic, message, &schema())?.map_or(Self::Unwanted, Self::At);
         }

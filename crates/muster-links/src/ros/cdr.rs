@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         let bytes = self.take(length)?;
         // some writers leave out the zero of an empty text
         let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
-        std::str::from_utf8(text).map_err(|_| self.malformed("UTF-8"))
+        std::str::from_utf8(text).ok().ok_or(self.malformed("UTF-8"))
     }
 }
 
@@ -332,7 +332,7 @@ impl<T: Field, const N: usize> Field for [T; N] {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let wrong = from.malformed("as many elements as the array has");
-        T::read_all(N, from)?.try_into().map_err(|_| wrong)
+        T::read_all(N, from)?.try_into().ok().ok_or(wrong)
     }
 
     fn type_name() -> String {
@@ -347,7 +347,7 @@ impl<T: Field, const N: usize> Field for [T; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ros::messages::{Header, LaserScan, Message, Time, TfMessage, TransformStamped};
+    use crate::ros::messages::{Header, LaserScan, Message, TfMessage, Time, TransformStamped};
     use proptest::prelude::*;
 
     /// Worked out by hand from the rules of section 7.4.1.
@@ -432,5 +432,64 @@ mod tests {
             _ = Reader::message::<LaserScan>(&bytes);
             _ = Reader::message::<TfMessage>(&bytes);
         }
+    }
+
+    /// A number from a row that looks random.
+    fn draw(state: &mut u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state
+    }
+
+    /// Real messages with a few bytes changed, cut or doubled; `MUSTER_PACKETS` says how many, for a long look.
+    #[test]
+    fn mutated_messages_are_read_or_refused() {
+        use crate::record::command::Recorded;
+        use crate::ros::messages::{CommandRecord, Hashes, PointCloud2};
+        let count = std::env::var("MUSTER_PACKETS").ok().and_then(|text| text.parse().ok()).unwrap_or(200_000_u64);
+        let scan = LaserScan { ranges: vec![1.0; 40], intensities: vec![0.5; 3], ..LaserScan::default() };
+        let tf = TfMessage { transforms: vec![TransformStamped::default(); 3] };
+        let words = vec!["goto".to_owned(), "reply".to_owned(), "x".to_owned()];
+        let call = CommandRecord {
+            action: "call".to_owned(),
+            numbers: vec![1.0, 2.0],
+            words,
+            order: "nwn".to_owned(),
+            ..CommandRecord::default()
+        };
+        let hashes = Hashes { robots: vec![7; 9], ..Hashes::default() };
+        let cloud = PointCloud2 { data: vec![1; 64], ..PointCloud2::default() };
+        let mut writer = Writer::default();
+        let originals = [
+            writer.message(&scan).to_vec(),
+            writer.message(&tf).to_vec(),
+            writer.message(&call).to_vec(),
+            writer.message(&hashes).to_vec(),
+            writer.message(&cloud).to_vec(),
+        ];
+        let (mut state, mut read) = (0x9e37_79b9_7f4a_7c15_u64, 0);
+        let mut bytes = Vec::new();
+        for packet in 0..count {
+            let which = (packet % originals.len() as u64) as usize;
+            bytes.clone_from(&originals[which]);
+            for _ in 0..=draw(&mut state) % 4 {
+                let at = draw(&mut state) as usize % bytes.len();
+                match draw(&mut state) % 4 {
+                    0 => bytes.truncate(at.max(1)),
+                    1 => bytes.extend_from_within(at..),
+                    _ => bytes[at] = draw(&mut state) as u8,
+                }
+                bytes.truncate(4096);
+            }
+            read += u64::from(match which {
+                0 => Reader::message::<LaserScan>(&bytes).is_ok(),
+                1 => Reader::message::<TfMessage>(&bytes).is_ok(),
+                2 => Reader::message::<CommandRecord>(&bytes).is_ok_and(|message| Recorded::read(&message).is_ok()),
+                3 => Reader::message::<Hashes>(&bytes).is_ok(),
+                _ => Reader::message::<PointCloud2>(&bytes).is_ok(),
+            });
+        }
+        assert!(read > 0 && read < count, "{read} of {count} were read");
     }
 }

@@ -19,7 +19,6 @@ pub trait Message: Field {
     }
 }
 
-
 macro_rules! messages {
     ($($(#[doc = $doc:literal])* $package:ident / $name:ident = $type:literal
         { $($(#[doc = $about:literal])* $field:ident : $kind:ty),* $(,)? } $(: $constants:literal)?)*) => {$(

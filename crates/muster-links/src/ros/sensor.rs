@@ -184,7 +184,8 @@ pub fn speakers(robot: &str, blueprint: &Blueprint, vocabulary: &mut Vocabulary)
     };
     let made: Vec<Made> = blueprint.sensors.iter().map(&mut make).collect();
     let sort = |made: &Made| (made.place.clone(), made.topics[0].0);
-    let crowd: Vec<usize> = made.iter().map(|one| made.iter().filter(|other| sort(other) == sort(one)).count()).collect();
+    let crowd: Vec<usize> =
+        made.iter().map(|one| made.iter().filter(|other| sort(other) == sort(one)).count()).collect();
     let mut taken: Vec<String> = Vec::new();
     let all = made.into_iter().zip(&blueprint.sensors).zip(crowd);
     all.map(|((made, slot), crowd)| {

@@ -90,7 +90,9 @@ fn cost(how: &How) -> Lines {
         let (p50, p99) = (middle(runs, |run| run.p50_us), middle(runs, |run| run.p99_us));
         let late: u64 = runs.iter().map(|run| run.late).sum();
         let line = Line::new("record", variant).count("threads", threads);
-        line.both("window_p50_us", p50, micros(p50)).both("window_p99_us", p99, micros(p99)).count("late", late as usize)
+        line.both("window_p50_us", p50, micros(p50))
+            .both("window_p99_us", p99, micros(p99))
+            .count("late", late as usize)
     };
     let ratio = middle(&all[1], |run| run.p99_us) / middle(&all[0], |run| run.p99_us);
     let dropped: u64 = all[1].iter().filter_map(|run| run.recording.as_ref()).map(|recording| recording.dropped).sum();
@@ -123,14 +125,17 @@ fn throughput(how: &How) -> Lines {
     let mut lines = vec![plain(bytes)?];
     let mut sim = load(OUTPUTS, 1, &[])?;
     let seconds = second(&mut sim);
-    for (name, compression) in Compression::NAMES.into_iter().zip([Compression::None, Compression::Lz4, Compression::Zstd]) {
+    for (name, compression) in
+        Compression::NAMES.into_iter().zip([Compression::None, Compression::Lz4, Compression::Zstd])
+    {
         let file = Scratch::new(name);
         let directory = Arc::new(Directory::of(sim.world()));
         let wants = Wants { compression, ..Wants::default() };
         let manifest = Manifest::default();
         let begun = Instant::now();
         let world = sim.world_mut();
-        let mut recorder = Recorder::start(&file.0, &manifest, wants, world, &directory).map_err(|error| error.to_string())?;
+        let mut recorder =
+            Recorder::start(&file.0, &manifest, wants, world, &directory).map_err(|error| error.to_string())?;
         let mut ear = recorder.ear().ok_or("found nothing to hear, expected sensors")?;
         let interest = Arc::new(Interest::new(&*ear, &directory));
         let mut batch = Batch { directory: Arc::clone(&directory), interest, ..Batch::default() };
@@ -145,7 +150,8 @@ fn throughput(how: &How) -> Lines {
         let rate = outcome.payload_bytes as f64 * 1e-6 / wall_s;
         let share = outcome.file_bytes as f64 / outcome.payload_bytes as f64;
         let line = Line::new("record", format!("recorder alone, {name}"));
-        let line = line.both("mb_per_s", rate, format!("{rate:.0}")).both("stored", share, format!("{:.1} %", 100.0 * share));
+        let line =
+            line.both("mb_per_s", rate, format!("{rate:.0}")).both("stored", share, format!("{:.1} %", 100.0 * share));
         lines.push(line.count("dropped", outcome.dropped as usize));
     }
     Ok(lines)

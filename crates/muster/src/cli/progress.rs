@@ -117,7 +117,10 @@ pub(crate) fn summary(report: &Report) {
         let (raw, stored) = (mb(recording.payload_bytes), mb(recording.file_bytes));
         row("recorded", format!("{messages} messages, {raw:.1} MB in {stored:.1} MB, {} dropped", recording.dropped));
         if recording.untold_topics > 0 {
-            row("topics left out", format!("{} (a file has no room for more; see --record-only)", recording.untold_topics));
+            row(
+                "topics left out",
+                format!("{} (a file has no room for more; see --record-only)", recording.untold_topics),
+            );
         }
         if let Some(error) = &recording.error {
             row("recording ended", error.clone());

@@ -73,7 +73,11 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> u8 {
         let version = &recording.manifest.version;
         eprintln!("warning: recorded by muster {version}, this is {}", env!("CARGO_PKG_VERSION"));
     }
-    if arguments.verify { verify(arguments, &recording, &mut sim, &stop) } else { play(arguments, &recording, &mut sim, &stop) }
+    if arguments.verify {
+        verify(arguments, &recording, &mut sim, &stop)
+    } else {
+        play(arguments, &recording, &mut sim, &stop)
+    }
 }
 
 fn run_options(rtf: Option<f64>) -> RunOptions {

@@ -2,8 +2,8 @@
 
 use super::{Form, Made, Mouth, Source, topic};
 use crate::ros::messages::{
-    BatteryState, FluidPressure, Header, Illuminance, Imu, JointState, MagneticField, NavSatFix, Odometry, PointStamped,
-    PoseStamped, Temperature, Transform, TwistStamped,
+    BatteryState, FluidPressure, Header, Illuminance, Imu, JointState, MagneticField, NavSatFix, Odometry,
+    PointStamped, PoseStamped, Temperature, Transform, TwistStamped,
 };
 use crate::ros::names;
 use glam::{DQuat, DVec3};
@@ -108,7 +108,27 @@ fn attitude(source: &Source<'_>) -> Option<Made> {
     })
 }
 
+/// What a receiver may tell beside a fix; the message has no room for some of it, but it all means the same place.
+const RECEIVED: &[&str] = &[
+    "latitude_deg",
+    "longitude_deg",
+    "altitude_m",
+    "position_m",
+    "velocity_mps",
+    "heading_rad",
+    "speed_mps",
+    "fix",
+    "satellites",
+    "pdop",
+    "hdop",
+    "vdop",
+];
+
 fn fix(source: &Source<'_>) -> Option<Made> {
+    // coordinates that somebody asked for must not get lost
+    if !source.slot.fields().iter().all(|field| RECEIVED.contains(&field.name)) {
+        return None;
+    }
     let at = [source.find("latitude_deg", 1)?, source.find("longitude_deg", 1)?, source.find("altitude_m", 1)?];
     let velocity = source.find("velocity_mps", 3).map(|at| {
         let header = Header { frame_id: names::WORLD.to_owned(), ..Header::default() };
@@ -167,7 +187,8 @@ fn motion_fields(slot: &SensorSlot, role: Role) -> Option<[usize; 4]> {
     if fields.len() != wanted.len() || fields[0].role != role || matches!(slot.sensor.sense(), Sense::World(_)) {
         return None;
     }
-    let fits = fields.iter().zip(wanted).all(|(field, (name, len))| field.name == name && field.len == len && !field.down);
+    let fits =
+        fields.iter().zip(wanted).all(|(field, (name, len))| field.name == name && field.len == len && !field.down);
     fits.then_some([0, 3, 7, 10])
 }
 
@@ -191,11 +212,11 @@ fn motion(source: &Source<'_>) -> Option<Made> {
     let slot = source.slot;
     let odometry = motion_fields(slot, Role::Body);
     let [position, orientation, velocity, turn] = odometry.or_else(|| motion_fields(slot, Role::Point))?;
-    let mut message = Odometry::default();
-    message.child_frame_id = match odometry.is_some() || on_the_body(slot) {
+    let child_frame_id = match odometry.is_some() || on_the_body(slot) {
         true => names::base(source.robot),
         false => names::link(source.robot, &slot.name),
     };
+    let mut message = Odometry { child_frame_id, ..Odometry::default() };
     message.header.frame_id = match odometry {
         Some(_) => names::frame(source.robot, "odom"),
         None => names::WORLD.to_owned(),

@@ -38,7 +38,8 @@ pub(super) fn points(source: &Source<'_>) -> Option<Made> {
     if only.role != Role::Body || source.find("position_m", 3).is_none() || !seen {
         return None;
     }
-    let form = Cloud { message: empty_cloud(source, &["x", "y", "z"]), directions: Vec::new(), record: 3, also: Vec::new() };
+    let form =
+        Cloud { message: empty_cloud(source, &["x", "y", "z"]), directions: Vec::new(), record: 3, also: Vec::new() };
     Some(Made::one::<PointCloud2>("points", form))
 }
 
@@ -144,7 +145,8 @@ fn empty_cloud(source: &Source<'_>, names: &[&str]) -> PointCloud2 {
 
 fn cloud(source: &Source<'_>, directions: &[DVec3]) -> Cloud {
     // what a record holds beside the range, by the names people look for
-    let also = [("intensity", "intensity"), ("time_s", "time"), ("kind", "kind"), ("id", "id"), ("material", "material")];
+    let also =
+        [("intensity", "intensity"), ("time_s", "time"), ("kind", "kind"), ("id", "id"), ("material", "material")];
     let also: Vec<(usize, &str)> =
         also.iter().filter_map(|(field, name)| Some((source.find(field, 1)?, *name))).collect();
     let names: Vec<&str> = ["x", "y", "z"].into_iter().chain(also.iter().map(|(_, name)| *name)).collect();
@@ -198,7 +200,9 @@ mod tests {
     #[test]
     fn a_fan_is_a_scan_whichever_way_it_turns_and_anything_else_is_a_cloud() {
         let fan = even(&rays((0..271).map(|at| f64::from(at) - 135.0))).unwrap();
-        assert!((fan.first_rad + 135_f64.to_radians()).abs() < 1e-12 && (fan.step_rad - 1_f64.to_radians()).abs() < 1e-12);
+        assert!(
+            (fan.first_rad + 135_f64.to_radians()).abs() < 1e-12 && (fan.step_rad - 1_f64.to_radians()).abs() < 1e-12
+        );
         let back = even(&rays((0..181).map(|at| 90.0 - f64::from(at)))).unwrap();
         assert!((back.step_rad + 1_f64.to_radians()).abs() < 1e-12);
         let whole = even(&rays((0..360).map(f64::from))).unwrap();

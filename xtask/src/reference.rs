@@ -108,6 +108,7 @@ pub(crate) fn text() -> String {
     family(&mut page, "Motions", REGISTRY.motions);
     family(&mut page, "Drivers and controllers", REGISTRY.drivers);
     family(&mut page, "Sensors", REGISTRY.sensors);
+    family(&mut page, "Actuators", REGISTRY.actuators);
     samples(&mut page);
     family(&mut page, "Modifiers", REGISTRY.modifiers);
     family(&mut page, "Winds", REGISTRY.winds);

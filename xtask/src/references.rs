@@ -11,7 +11,9 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("crates/muster-core/tests/data", "geodesy.py"),
     ("crates/muster-core/tests/data", "kinematics.py"),
     ("crates/muster/tests/bags", "bags.py"),
+    ("crates/muster/tests/devices", "scanner.py"),
     ("crates/muster/tests/vision", "vision.py"),
+    ("crates/muster/tests/morse", "morse.py"),
 ];
 
 /// Runs every script with `--check` in an environment of its own.

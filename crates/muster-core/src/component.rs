@@ -7,6 +7,7 @@
 //! world by shared reference, can change nothing but its own sample. That is why sensors, and nothing else, may run
 //! asynchronously.
 
+use crate::actuator::Actuator;
 use crate::contact::{Groups, Mass, Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
@@ -56,6 +57,8 @@ pub struct Registry {
     pub winds: &'static [Kind<dyn Wind>],
     /// What can be asked of robots.
     pub services: &'static [Service],
+    /// Their named inputs.
+    pub actuators: &'static [Kind<dyn Actuator>],
     /// How they speak to programs outside.
     pub links: &'static [&'static LinkKind],
 }
@@ -502,6 +505,11 @@ pub trait Sensor: Send + Sync {
 
     /// How far the second image of a stereo camera is taken to the right of the first, m.
     fn baseline_m(&self) -> f64 {
+        0.0
+    }
+
+    /// What is nearer than this a sensor with [`rays`](Sensor::rays) does not measure, m.
+    fn near_m(&self) -> f64 {
         0.0
     }
 

@@ -4,6 +4,7 @@
 //! through the traits of [`exec`], components through those of [`component`].
 #![forbid(unsafe_code)]
 
+pub mod actuator;
 pub mod board;
 mod chunk;
 pub mod colour;

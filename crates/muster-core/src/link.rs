@@ -1,6 +1,7 @@
 //! Links, as far as scenarios speak of them: a **binding** ties a channel of a robot (a sensor, an actuator, or the robot as
 //! a whole) to a protocol. The core knows their names and what may be written for them; sockets are the business of others.
 
+use crate::actuator::ActuatorSlot;
 use crate::component::Misfit;
 use crate::model::{Blueprint, SensorSlot};
 use crate::node::{Node, Place, Problems};
@@ -41,6 +42,8 @@ impl Form {
 pub enum Channel<'a> {
     /// The samples of a sensor.
     Sensor(&'a SensorSlot),
+    /// Commands for an actuator.
+    Actuator(&'a ActuatorSlot),
     /// The robot as a whole: its properties and services.
     Robot(&'a Blueprint),
 }

@@ -1,6 +1,7 @@
 //! The model: everything that does not change while a simulation runs. Blueprints say what robots of one sort are made
 //! of and how their columns are laid out; the environment holds gravity, air, water, origin and obstacles.
 
+use crate::actuator::{ActuatorSlot, Settings};
 use crate::component::{Driver, Modifier, Motion, Pose, Sense, Sensor, Wind, Wire};
 use crate::contact::{Bond, Mobility, Part};
 use crate::daylight::Daylight;
@@ -139,6 +140,8 @@ pub struct SensorSlot {
     pub mount: Pose,
     /// What happens to its samples, in order.
     pub modifiers: Vec<ModifierSlot>,
+    /// Its parameters as text, in the order of its kind.
+    pub settings: Settings,
 }
 
 impl SensorSlot {
@@ -197,6 +200,8 @@ pub struct Blueprint {
     pub drivers: Vec<DriverSlot>,
     /// Sensors by name.
     pub sensors: Vec<SensorSlot>,
+    /// Named inputs.
+    pub actuators: Vec<ActuatorSlot>,
     /// Frames, parents first.
     pub frames: Vec<Frame>,
     /// What touches others; nothing, if empty.

@@ -10,6 +10,7 @@ use crate::contact::Bond;
 use crate::lanes::setpoint;
 use crate::model::{Blueprint, Cohort, DRIVER};
 use crate::node::nearest;
+use crate::state::Robot;
 use crate::time::SimTime;
 use crate::world::World;
 use std::fmt;
@@ -238,7 +239,27 @@ pub struct Caller<'w> {
     pub(crate) cohort: Arc<Cohort>,
 }
 
-impl View<'_> {
+impl<'w> View<'w> {
+    /// A robot by its roster number, to be looked at.
+    pub fn of(world: &'w World, number: u32) -> Self {
+        Self { world, number, arguments: &[] }
+    }
+
+    /// The world it is in.
+    pub fn world(&self) -> &'w World {
+        self.world
+    }
+
+    /// The robot, if it is still there.
+    pub fn robot(&self) -> Option<&'w Robot> {
+        self.world.robot(self.number)
+    }
+
+    /// Where the robot is.
+    pub fn pose(&self) -> Pose {
+        self.world.state().pose(self.number).unwrap_or(Pose::IDENTITY)
+    }
+
     /// One number of a property of the robot.
     pub fn number(&self, property: &str) -> Option<f64> {
         self.world.number(&format!("{}.{property}", self.world.robot(self.number)?.address()))

@@ -6,10 +6,14 @@
 //! is serialised on the thread of messages and waits in bounded queues for peers to read. Slow, silent and dying peers never
 //! stall the loop, except those a scenario declares in lock step.
 
+pub mod controller;
 pub mod delivery;
+pub mod endpoint;
 pub mod link;
 pub mod logs;
+pub mod morse;
 pub mod net;
 pub mod protocol;
 pub mod record;
 pub mod ros;
+pub mod scip;

@@ -224,6 +224,8 @@ struct Connection {
     read: Vec<u8>,
     /// There may be more to read.
     readable: bool,
+    /// The session has not been offered all of what was read.
+    fresh: bool,
     /// The session has no room.
     full: bool,
     /// It is closed once everything posted was sent.
@@ -342,8 +344,16 @@ impl Server {
         traffic.peers.fetch_add(1, Ordering::Relaxed);
         traffic.peers_ever.fetch_add(1, Ordering::Relaxed);
         let session = welcome(&peer);
-        let (read, closing) = (Vec::new(), false);
-        let connection = Connection { wire, peer, session, read, readable: true, full: false, closing };
+        let connection = Connection {
+            wire,
+            peer,
+            session,
+            read: Vec::new(),
+            readable: true,
+            fresh: false,
+            full: false,
+            closing: false,
+        };
         self.connections.insert(token.0, connection);
     }
 
@@ -361,7 +371,9 @@ impl Server {
         let (mut busy, mut pause, mut gone) = (false, None::<Duration>, Vec::new());
         let now = Instant::now();
         for (&token, connection) in &mut self.connections {
-            connection.full &= !resumed;
+            if resumed && connection.full {
+                (connection.full, connection.fresh) = (false, true);
+            }
             let fate = connection.turn(&mut self.scratch, now);
             if fate == Fate::Ends {
                 gone.push(token);
@@ -401,7 +413,7 @@ impl Connection {
             self.peer.traffic.closed.fetch_add(1, Ordering::Relaxed);
             return Fate::Ends;
         }
-        if !self.closing && !self.full && (self.readable || !self.read.is_empty()) && self.hear(scratch) == Fate::Ends {
+        if !self.closing && !self.full && (self.readable || self.fresh) && self.hear(scratch) == Fate::Ends {
             return Fate::Ends;
         }
         match self.write(now) {
@@ -422,11 +434,15 @@ impl Connection {
                 Ok(count) => {
                     self.peer.traffic.received_bytes.fetch_add(count as u64, Ordering::Relaxed);
                     self.read.extend_from_slice(&scratch[..count]);
+                    self.fresh = true;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
                 Err(_) => return Fate::Ends,
             }
+        }
+        if !std::mem::take(&mut self.fresh) {
+            return Fate::Stays;
         }
         let taken = match self.session.receive(&self.read, &self.peer) {
             Taken::Bytes(taken) => taken,

@@ -1,8 +1,8 @@
 //! The table of protocols. Adding one is a folder with its codec and its link, and a row here.
 
 use crate::link::Link;
-use crate::logs;
 use crate::net::{Door, Exchange, Limits, Traffic, Tty, Welcome, lock};
+use crate::{controller, logs, morse, scip};
 use muster_core::link::{Binding, LinkKind};
 use muster_core::node::{Node, Problems};
 use muster_core::service::Service;
@@ -21,7 +21,8 @@ pub struct Protocol {
 }
 
 /// Every protocol.
-pub static PROTOCOLS: &[Protocol] = &[logs::CSV, logs::JSONL, logs::TEXT];
+pub static PROTOCOLS: &[Protocol] =
+    &[controller::CONTROLLER, logs::CSV, logs::JSONL, scip::SCIP, morse::SOCKET, logs::TEXT];
 
 /// What scenarios may say of each.
 pub static KINDS: [&LinkKind; PROTOCOLS.len()] = {

@@ -3,6 +3,7 @@
 //! that components of others could not use as well.
 #![forbid(unsafe_code)]
 
+pub mod actuators;
 pub mod drivers;
 pub mod modifiers;
 pub mod motions;
@@ -20,5 +21,6 @@ pub const REGISTRY: Registry = Registry {
     modifiers: modifiers::MODIFIERS,
     winds: winds::WINDS,
     services: services::SERVICES,
+    actuators: actuators::ACTUATORS,
     links: &[],
 };

@@ -74,6 +74,7 @@ fn cohort() -> Arc<Cohort> {
         rate: Rate::from_hz(100.0).unwrap(),
         drivers: Vec::new(),
         sensors: Vec::new(),
+        actuators: Vec::new(),
         tags: Vec::new(),
         frames: Vec::new(),
         parts: vec![

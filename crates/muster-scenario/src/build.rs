@@ -1014,6 +1014,7 @@ fn check_expect(
         match text.expression.as_deref().map(Expression::parse) {
             Some(Ok(parsed)) => {
                 for variable in parsed.variables() {
+                    check_owner(variable, (*place, &path), whole, robots, problems);
                     check_property(variable, (*place, &path), whole, robots, problems);
                 }
             }
@@ -1024,8 +1025,28 @@ fn check_expect(
             None => (),
         }
         if let Some(of) = &text.of {
+            check_owner(of, (*place, &path), whole, robots, problems);
             check_property(of, (*place, &path), whole, robots, problems);
         }
+    }
+}
+
+/// The robot whose property is judged exists, or may come: a compound, an object that shares a pose, one that is spawned.
+fn check_owner(
+    property: &str,
+    (place, path): (Place, &str),
+    whole: &ScenarioText,
+    robots: Option<&Vec<Placement>>,
+    problems: &mut Problems,
+) {
+    let (Some((name, _)), Some(robots)) = (property.split_once('.'), robots) else { return };
+    let spawns = whole.events.iter().flat_map(|event| &event.r#do.0).any(|deed| deed.contains(".spawn("));
+    let compounds = whole.compounds.0.iter().map(|(known, _)| known.as_str());
+    let shared = whole.share.iter().filter_map(|[known, _]| known.split('.').next());
+    let attached = whole.robots.iter().filter(|robot| is_attached(robot)).filter_map(|robot| robot.get("name")?.text());
+    let names = robots.iter().map(|robot| robot.name.as_str()).chain(compounds).chain(shared).chain(attached);
+    if !spawns && !name.contains('@') && !names.clone().any(|known| known == name) {
+        problems.unknown(place, path, name, "a robot", names);
     }
 }
 

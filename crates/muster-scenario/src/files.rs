@@ -447,6 +447,10 @@ impl Files {
         let places: Vec<String> = candidates.iter().map(Found::path).collect();
         let names = self.names_like(name, &candidates);
         let hint = nearest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean {near:?}?"));
+        let folder = candidates.iter().any(|candidate| matches!(candidate, Found::Disk(path) if path.is_dir()));
+        if folder {
+            return Err(Missing { found: format!("{name:?}, a folder"), expected: "a file".to_owned(), hint: None });
+        }
         let expected = format!("a file; looked for {}", places.join(", "));
         Err(Missing { found: format!("no file {name:?}"), expected, hint })
     }

@@ -253,5 +253,6 @@ fn read_own(block: &Node, path: &str, problems: &mut Problems) -> Option<LinkTex
 
 /// The channels of robots of a sort, by name.
 pub fn channels(blueprint: &Blueprint) -> impl Iterator<Item = (&str, Channel<'_>)> + Clone {
-    blueprint.sensors.iter().map(|slot| (slot.name.as_str(), Channel::Sensor(slot)))
+    let sensors = blueprint.sensors.iter().map(|slot| (slot.name.as_str(), Channel::Sensor(slot)));
+    sensors.chain(blueprint.actuators.iter().map(|slot| (slot.name.as_str(), Channel::Actuator(slot))))
 }

@@ -7,6 +7,7 @@ use crate::skins::SkinText;
 use crate::sound::read_sound;
 use crate::text::{At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, That};
 use glam::DVec3;
+use muster_core::actuator::{ActuatorSlot, Settings};
 use muster_core::component::{Kind, Misfit, Modifier, Pose, Registry, Sense, Wind};
 use muster_core::contact::{Groups, Mobility, Part, Surface};
 use muster_core::joints::{Frame, Joint, Servo, frame_motions};
@@ -16,7 +17,7 @@ use muster_core::math;
 use muster_core::model::{Blueprint, Cohort, DriverSlot, Environment, Light, ModifierSlot, Placement, SensorSlot};
 use muster_core::node::{Node, Place, Problems, Value, nearest};
 use muster_core::shape::{Shape, Solid};
-use muster_core::spec::{Spec, below};
+use muster_core::spec::{Field, Spec, below};
 use muster_core::time::{Rate, SimTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -190,6 +191,9 @@ impl RobotBuilder {
         let reading = &mut Reading { path: path.to_owned(), node, frames_known: true, files, problems };
         let blueprint = self.blueprint(text, spread, key.clone(), reading)?;
         let cohort = Cohort::new(blueprint, &*self.wind);
+        if !self.check_actuators(&cohort, reading) {
+            return None;
+        }
         self.places.insert(key.clone(), (part, path.to_owned()));
         self.cohorts.insert(key, Arc::clone(&cohort));
         Some(cohort)
@@ -226,8 +230,9 @@ impl RobotBuilder {
             .iter()
             .map(|(name, block)| self.sensor(name, &block.0, (rate, spread), &frames, reading))
             .collect();
+        let actuators = text.actuators.0.iter().map(|(name, block)| self.actuator(name, &block.0, reading)).collect();
         let parts = self.parts(text, &frames, reading);
-        Components { frames, motion, drivers, sensors, parts }
+        Components { frames, motion, drivers, sensors, actuators, parts }
     }
 
     fn blueprint(
@@ -237,7 +242,7 @@ impl RobotBuilder {
         key: String,
         reading: &mut Reading<'_>,
     ) -> Option<Blueprint> {
-        let Components { frames, motion, drivers, sensors, parts } = self.components(text, spread, reading);
+        let Components { frames, motion, drivers, sensors, actuators, parts } = self.components(text, spread, reading);
         let (motion_kind, motion, rate) = motion?;
         let parts = parts?;
         let (path, place) = (below(&reading.path, "motion"), reading.place(&["motion"]));
@@ -251,6 +256,7 @@ impl RobotBuilder {
             rate,
             drivers: drivers.into_iter().collect::<Option<_>>()?,
             sensors: sensors.into_iter().collect::<Option<_>>()?,
+            actuators: actuators.into_iter().collect::<Option<_>>()?,
             frames,
             parts,
             light: text.light.as_ref().map(|light| Light {
@@ -362,11 +368,48 @@ impl RobotBuilder {
             sensor,
             rate,
             phase,
+            settings: settings(kind.fields, node),
             latency: SimTime::from_s(common.latency_ms * 1e-3) + delays,
             frame: moved,
             mount: fixed.unwrap_or(Pose::IDENTITY).then(&at_pose(&common.at)),
             modifiers,
         })
+    }
+
+    fn actuator(&self, name: &str, node: &Node, reading: &mut Reading<'_>) -> Option<ActuatorSlot> {
+        let path = below(&below(&reading.path, "actuators"), name);
+        let (kind, made) = make(self.registry.actuators, "an actuator", node, &path, &["kind"], reading.problems)?;
+        Some(ActuatorSlot {
+            name: name.to_owned(),
+            kind: kind.name,
+            actuator: made?,
+            settings: settings(kind.fields, node),
+        })
+    }
+
+    /// Every actuator comes down to a service the robot can do, and has a name that is not a sensor's.
+    fn check_actuators(&self, cohort: &Cohort, reading: &mut Reading<'_>) -> bool {
+        let before = reading.problems.errors();
+        for slot in &cohort.blueprint.actuators {
+            let (path, place) =
+                (below(&below(&reading.path, "actuators"), &slot.name), reading.place(&["actuators", &slot.name]));
+            let services = self.registry.services;
+            let service = services.iter().find(|service| service.name == slot.actuator.service());
+            let fits = service.map_or_else(
+                || Err(format!("found no service {:?}, expected one that it calls", slot.actuator.service())),
+                |service| (service.fits)(cohort, &[]),
+            );
+            if let Err(why) = fits.and_then(|()| slot.actuator.fits(cohort)) {
+                let (found, expected) = why.split_once(", expected ").unwrap_or((&why, "another kind"));
+                let found = format!("{} for {:?}", found.trim_start_matches("found "), slot.kind);
+                reading.problems.error(place, &path, found, expected);
+            }
+            if cohort.blueprint.sensor(&slot.name).is_some() {
+                let found = format!("{:?}, which is a sensor too", slot.name);
+                reading.problems.error(place, &path, found, "a name of its own");
+            }
+        }
+        reading.problems.errors() == before
     }
 
     fn frames(&self, text: &RobotText, reading: &mut Reading<'_>) -> Vec<Frame> {
@@ -581,6 +624,7 @@ struct Components {
     motion: Option<(&'static str, Arc<dyn muster_core::component::Motion>, Rate)>,
     drivers: Vec<Option<DriverSlot>>,
     sensors: Vec<Option<SensorSlot>>,
+    actuators: Vec<Option<ActuatorSlot>>,
     parts: Option<Vec<Part>>,
 }
 
@@ -752,6 +796,15 @@ fn fit<T: ?Sized>(
             None
         }
     }
+}
+
+/// The parameters of a kind as they are: as written, or the default.
+fn settings(fields: &'static [Field], node: &Node) -> Settings {
+    let shown = |field: &'static Field| match node.get(field.name) {
+        Some(written) => (field.name, written.to_string()),
+        None => (field.name, (field.default)().unwrap_or_default()),
+    };
+    fields.iter().map(shown).collect()
 }
 
 type Made<T> = (&'static Kind<T>, Option<Arc<T>>);

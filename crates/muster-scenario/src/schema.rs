@@ -83,6 +83,7 @@ fn kind_of(family: &str, common: &[Field], registry: &Registry) -> Value {
         "motions" => kinds(registry.motions, common, registry),
         "drivers" => kinds(registry.drivers, common, registry),
         "sensors" => kinds(registry.sensors, common, registry),
+        "actuators" => kinds(registry.actuators, common, registry),
         "modifiers" => kinds(registry.modifiers, common, registry),
         "links" => {
             let each = registry.links.iter().map(|kind| ("to", kind.name, kind.doc, kind.options.fields));

@@ -469,7 +469,8 @@ raw_block!(
     Component => Schema::KindOf { registry: "modifiers", common: &[] },
     SensorBlock => Schema::KindOf { registry: "sensors", common: SensorText::FIELDS },
     DriverBlock => Schema::KindOf { registry: "drivers", common: DriverText::FIELDS },
-    MotionBlock => Schema::KindOf { registry: "motions", common: MotionText::FIELDS }
+    MotionBlock => Schema::KindOf { registry: "motions", common: MotionText::FIELDS },
+    ActuatorBlock => Schema::KindOf { registry: "actuators", common: ActuatorText::FIELDS }
 );
 
 /// The text of a binding; read by the link it names.
@@ -503,6 +504,18 @@ spec! {
 /// The text of a sensor block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SensorBlock(pub Node);
+
+spec! {
+    /// What every actuator has, beside the parameters of its kind.
+    pub struct ActuatorText {
+        /// Which kind of actuator.
+        kind: String;
+    }
+}
+
+/// The text of an actuator block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActuatorBlock(pub Node);
 
 /// The text of a driver block.
 #[derive(Debug, Clone, PartialEq)]
@@ -644,6 +657,8 @@ spec! {
         controller: Option<DriverBlock>;
         /// What it measures, by name.
         sensors: Named<SensorBlock> = Named::default();
+        /// Its inputs, by name, for those who command it from outside.
+        actuators: Named<ActuatorBlock> = Named::default();
         /// Frames on it, by name.
         frames: Named<FrameText> = Named::default();
         /// Its outline for contacts.

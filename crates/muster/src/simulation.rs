@@ -8,6 +8,7 @@ use crate::record::{Script, manifest};
 use crate::sink::{Messenger, Sink};
 use muster_core::command::{Action, Command, Recipe};
 use muster_core::exec::{Background, Clock, Executor, Inline, Serial};
+use muster_core::expression::Expression;
 use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
 use muster_core::node::{Node, Problem, Value};
@@ -199,7 +200,8 @@ impl Simulation {
         }
         let misplaced = |error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") };
         let choices = choose(&mut scenario.model, options, &setup.pins).map_err(misplaced)?;
-        let world = World::new(Arc::clone(&scenario.model), options).map_err(misplaced)?;
+        let mut world = World::new(Arc::clone(&scenario.model), options).map_err(misplaced)?;
+        hear_judged(&mut world, &scenario);
         let asynchronous = setup.asynchronous.unwrap_or(scenario.run.asynchronous);
         let threading = threading(threads, &scenario.model).map_err(|error| LoadError::plain("threads", error))?;
         let looks_later = scenario
@@ -546,6 +548,25 @@ impl Simulation {
     /// Hands out what is still to be delivered, and waits for it.
     pub fn flush(&mut self) {
         self.messenger.flush();
+    }
+}
+
+/// Listens to sensors that speak only when somebody listens, such as cameras, if the run is judged by what they say.
+fn hear_judged(world: &mut World, scenario: &Scenario) {
+    let expressions =
+        scenario.expect.iter().filter_map(|(text, _)| Expression::parse(text.expression.as_deref()?).ok());
+    let judged: Vec<String> = expressions
+        .flat_map(|expression| expression.variables().into_iter().map(str::to_owned).collect::<Vec<_>>())
+        .chain(scenario.expect.iter().filter_map(|(text, _)| text.of.clone()))
+        .collect();
+    for path in judged {
+        let Some((robot, rest)) = path.split_once('.') else { continue };
+        let Some(found) = world.find(robot) else { continue };
+        let meant =
+            |name: &str| rest.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']));
+        let sensors = found.cohort.blueprint.sensors.iter().filter(|slot| slot.on_demand() && meant(&slot.name));
+        let names: Vec<String> = sensors.map(|slot| slot.name.clone()).collect();
+        names.iter().for_each(|name| _ = world.listen(robot, name));
     }
 }
 

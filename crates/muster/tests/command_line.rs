@@ -298,7 +298,8 @@ fn check_tells_all_problems_and_what_is_worth_knowing() {
     let text = check(&["check", &good], 0);
     assert!(
         text.contains("good.yaml: ok, 2 robots of 1 sort")
-            && text.contains("note: sensor \"near\" of \"point\" looks at the world with latency 0"),
+            && text.contains("note: the loop waits for sensors that look at the world with latency 0")
+            && text.contains("point.near"),
         "{text}"
     );
     let bad = file("bad.yaml", "run: {sed: 1}\nrobots: [{name: r, kind: point, driver: {kind: way}}]\n");
@@ -559,4 +560,37 @@ fn any_engine_of_pictures_gives_the_same_run() {
     };
     assert_eq!(hash("null"), hash("cpu"));
     assert!(check(&["run", EXAMPLE, "--render", "laser"], 2).contains("expected one of null, cpu"));
+}
+
+/// A wall with its face at 5 m and a camera that measures depth.
+const EYE: &str = "\
+run: {for_s: 0.5}
+world: {ground: false, obstacles: {wall: {box_size_m: [1, 9, 9], at: {xyz_m: [5.5, 0, 0]}}}}
+robots:
+  - name: eye
+    motion: {kind: point}
+    sensors: {c: {kind: camera, columns: 8, rows: 6, output: [depth], rate_hz: 10}}
+";
+
+#[test]
+fn what_cannot_be_printed_or_written_is_a_failure() {
+    // a line that did not fit on the disk was lost with exit code 0, and so was a small picture in an unflushed buffer
+    let scenario = file("eye.yaml", EYE);
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for arguments in [&["schema"][..], &["list", "sensors"], &["check", &scenario]] {
+        let output = command(arguments).stdout(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(err(&output).contains("cannot write to the standard output"), "{}", err(&output));
+    }
+    let text = check(&["look", &scenario, "--sensor", "eye.c", "--at", "0.1s", "--out", "/dev/full"], 1);
+    assert!(text.contains("cannot write /dev/full"), "{text}");
+}
+
+#[test]
+fn a_run_can_be_judged_by_what_a_camera_sees() {
+    // cameras speak only when somebody listens, and the judge did not
+    let expect = "expect: [{that: value, of: \"eye.c[0]\", min: 4.9, max: 5.1}]\n";
+    check(&["run", &file("judged.yaml", &format!("{EYE}{expect}")), "-q"], 0);
+    let unknown = check(&["check", &file("unknown.yaml", &format!("{EYE}{}", expect.replace("eye.", "eyee.")))], 3);
+    assert!(unknown.contains("found \"eyee\", expected a robot: eye (did you mean \"eye\"?)"), "{unknown}");
 }

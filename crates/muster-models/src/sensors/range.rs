@@ -276,6 +276,10 @@ impl Sensor for Range {
         (self.spec.aggregate == Aggregate::None).then_some((directions, self.spec.range_max_m))
     }
 
+    fn near_m(&self) -> f64 {
+        self.spec.range_min_m
+    }
+
     fn ways(&self) -> Vec<(&'static str, Arc<dyn Sensor>)> {
         let by = |method: Method| -> Option<(&'static str, Arc<dyn Sensor>)> {
             let spec = RangeSpec { method, ..self.spec.clone() };

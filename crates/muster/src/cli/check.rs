@@ -10,6 +10,7 @@ use muster_core::time::SimTime;
 use muster_core::world::{Options, World};
 use muster_scenario::build::{self, Scenario};
 use muster_scenario::files::{Files, Paint};
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,20 +58,19 @@ fn conclude(path: &std::path::Path, scenario: &Scenario) -> u8 {
 
 /// What is right but worth knowing.
 fn notes(scenario: &Scenario) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut waited_for = BTreeSet::new();
     for cohort in scenario.cohorts.values() {
         for slot in &cohort.blueprint.sensors {
             let looks = matches!(slot.sensor.sense(), muster_core::component::Sense::World(_));
             if looks && slot.latency == SimTime::ZERO {
-                notes.push(format!(
-                    "sensor {:?} of {:?} looks at the world with latency 0: the loop waits for it; \
-                     with latency_ms it can run beside the loop",
-                    slot.name, cohort.blueprint.kind
-                ));
+                waited_for.insert(format!("{}.{}", cohort.blueprint.kind, slot.name));
             }
         }
     }
-    notes.sort();
-    notes.dedup();
-    notes
+    let names: Vec<&str> = waited_for.iter().map(String::as_str).collect();
+    let note = format!(
+        "the loop waits for sensors that look at the world with latency 0; with latency_ms they can run beside it: {}",
+        names.join(", ")
+    );
+    if names.is_empty() { Vec::new() } else { vec![note] }
 }

@@ -65,6 +65,9 @@ fn read(text: &str) -> Result<Table, String> {
             let wrong = || format!("line {number}: found {:?}, expected a number for {}", cell(at), header[at]);
             cell(at).parse::<f64>().ok().ok_or_else(wrong)
         };
+        if cells.len() < header.len() {
+            return Err(format!("line {number}: found {} columns, expected {}", cells.len(), header.len()));
+        }
         let true_m = parse(truth)?;
         if !(true_m.is_finite() && true_m >= 0.0) {
             return Err(format!("line {number}: found {true_m}, expected a true distance of at least 0"));
@@ -97,13 +100,14 @@ fn of_sensor(fit: &Fit) -> [(&'static str, f64); 7] {
     ]
 }
 
-/// Name, rays, and keys and values of each material but that of reference.
+/// Name, rays, and keys and values of each material; that of reference too, as the library may say otherwise of it, unless
+/// it is what names none.
 fn of_materials<'a>(
     fit: &'a Fit,
     table: &'a Table,
 ) -> impl Iterator<Item = (&'a str, usize, [(&'static str, f64); 4])> {
     let others = fit.materials.iter().zip(&table.materials).enumerate();
-    let met = others.filter(|(at, (material, _))| *at != fit.reference && material.rays > 0);
+    let met = others.filter(|(at, (material, _))| (*at != fit.reference || *at > 0) && material.rays > 0);
     met.map(|(_, (material, name))| {
         let values = [
             ("bias_m", material.bias_m),
@@ -134,6 +138,7 @@ fn as_json(fit: &Fit, table: &Table) -> serde_json::Value {
 fn print(fit: &Fit, table: &Table, model: Option<&str>, preset: Option<&Node>) {
     let lost = table.pairs.iter().filter(|pair| pair.measured_m.is_none()).count();
     say!("{} rays, {lost} lost; residuals of {:.3} standard deviations", table.pairs.len(), fit.residual);
+    say!("materials are compared with {}", table.materials[fit.reference]);
     say!("\n{:<14} {:>12} {:>12}", "errors", "fitted", model.unwrap_or_default());
     for (key, value) in of_sensor(fit) {
         let known = preset.map(|preset| match preset.get(key).map(|node| &node.value) {

@@ -3,6 +3,7 @@
 use super::{FAILED, INVALID, InspectArguments, OK};
 use comfy_table::{Table, presets};
 use muster::Simulation;
+use muster_core::actuator::ActuatorSlot;
 use muster_core::component::{Pose, Sense};
 use muster_core::lanes::Quantity;
 use muster_core::model::{Bank, SensorSlot};
@@ -99,14 +100,37 @@ fn robot_json(sim: &Simulation, robot: &Robot) -> Value {
                     "data": sample_json(sim, &robot.name, slot) })
         })
         .collect();
+    let actuators: Vec<Value> = blueprint.actuators.iter().map(|slot| actuator_json(robot, slot)).collect();
     let properties = sim.world().properties_of(&robot.name).unwrap_or_default();
     let properties: serde_json::Map<String, Value> = properties
         .into_iter()
         .map(|shown| (shown.path[robot.name.len() + 1..].to_owned(), shown_json(&shown)))
         .collect();
     json!({ "name": robot.name, "kind": blueprint.kind, "motion": blueprint.motion_kind,
-            "rate_hz": blueprint.rate.hz(), "sensors": sensors, "properties": properties,
+            "rate_hz": blueprint.rate.hz(), "sensors": sensors, "actuators": actuators, "properties": properties,
             "tree": tree_json(&Tree::of(&blueprint.frames, &blueprint.parts)) })
+}
+
+fn actuator_json(robot: &Robot, slot: &ActuatorSlot) -> Value {
+    let inputs: Vec<Value> = slot
+        .actuator
+        .inputs(&robot.cohort)
+        .iter()
+        .map(|input| {
+            let default = input.default.filter(|value| value.is_finite());
+            json!({ "name": input.name, "numbers": input.len, "default": default, "doc": input.doc })
+        })
+        .collect();
+    let offers: Vec<Value> = slot
+        .actuator
+        .offers()
+        .iter()
+        .map(|offer| json!({ "name": offer.name, "takes": offer.takes, "doc": offer.doc }))
+        .collect();
+    let settings: serde_json::Map<String, Value> =
+        slot.settings.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    json!({ "name": slot.name, "kind": slot.kind, "service": slot.actuator.service(), "inputs": inputs,
+            "offers": offers, "settings": settings })
 }
 
 fn tree_json(tree: &Tree) -> Value {
@@ -183,8 +207,15 @@ fn robot(sim: &Simulation, name: &str, as_json: bool) {
         rows.add_row(vec![shown.path, format!("{}{more}", values.join(" ")), sort.to_owned()]);
     }
     say!("{rows}");
-    let blueprint = sim.world().robots().find(|robot| robot.name == name).map(|robot| &robot.cohort.blueprint);
-    if let Some(blueprint) = blueprint.filter(|blueprint| !blueprint.frames.is_empty()) {
+    let Some(robot) = sim.world().robots().find(|robot| robot.name == name) else { return };
+    let blueprint = &robot.cohort.blueprint;
+    for slot in &blueprint.actuators {
+        let inputs = slot.actuator.inputs(&robot.cohort);
+        let inputs: Vec<&str> = inputs.iter().map(|input| &*input.name).collect();
+        let offers: Vec<&str> = slot.actuator.offers().iter().map(|offer| offer.name).collect();
+        say!("actuator {} ({}): {{{}}} {}", slot.name, slot.kind, inputs.join(", "), offers.join(", "));
+    }
+    if !blueprint.frames.is_empty() {
         say!("{}", Tree::of(&blueprint.frames, &blueprint.parts).to_string().trim_end());
     }
 }

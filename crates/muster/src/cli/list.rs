@@ -10,7 +10,8 @@ use muster_core::spec::Field;
 use serde_json::{Value, json};
 
 /// What can be listed.
-pub(crate) const FAMILIES: [&str; 14] = [
+pub(crate) const FAMILIES: [&str; 15] = [
+    "actuators",
     "components",
     "demos",
     "drivers",
@@ -38,7 +39,7 @@ struct Item {
 
 /// Lists a family, or everything.
 pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
-    let components = ["drivers", "modifiers", "motions", "sensors", "winds"];
+    let components = ["actuators", "drivers", "modifiers", "motions", "sensors", "winds"];
     let wanted = |item: &Item| match what {
         None => true,
         Some("components") => components.contains(&item.family),
@@ -87,6 +88,7 @@ fn items() -> Vec<Item> {
         let words: Vec<&str> = about.split_whitespace().collect();
         Item { family, name: name.to_owned(), doc: words.join(" "), fields: &[], service: None }
     };
+    items.extend(REGISTRY.actuators.iter().map(|kind| item("actuators", kind)));
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
     items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));
     items.extend(REGISTRY.links.iter().map(|kind| Item {

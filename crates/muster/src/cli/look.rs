@@ -12,8 +12,6 @@ use muster_core::render::lens::Lens;
 use muster_core::time::SimTime;
 use muster_core::world::World;
 use plot::plot;
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// Draws what was asked for and returns the exit code.
@@ -172,10 +170,11 @@ fn write(to: &Path, columns: usize, bytes: &[u8], depth: png::BitDepth, colour: 
     if bytes.is_empty() {
         return Err(failed(&"there is no image, as nobody makes pictures"));
     }
-    let file = File::create(to).map_err(|error| failed(&error))?;
-    let mut encoder = png::Encoder::new(BufWriter::new(file), columns as u32, (bytes.len() / row) as u32);
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, columns as u32, (bytes.len() / row) as u32);
     encoder.set_color(colour);
     encoder.set_depth(depth);
     let mut writer = encoder.write_header().map_err(|error| failed(&error))?;
-    writer.write_image_data(bytes).map_err(|error| failed(&error))
+    writer.write_image_data(bytes).and_then(|()| writer.finish()).map_err(|error| failed(&error))?;
+    std::fs::write(to, file).map_err(|error| failed(&error))
 }

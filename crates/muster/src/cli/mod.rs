@@ -6,6 +6,7 @@ mod inspect;
 mod list;
 mod look;
 mod map;
+mod morse;
 mod options;
 mod ports;
 mod progress;
@@ -80,6 +81,8 @@ enum Command {
     FitRange(FitArguments),
     /// Show every address at which programs reach the robots of a scenario
     Ports(PortsArguments),
+    /// Run or convert builder scripts of the simulator MORSE
+    Morse(MorseArguments),
     /// List what can be used in scenarios
     List(ListArguments),
     /// Print the JSON schema of scenario files
@@ -193,6 +196,31 @@ struct PortsArguments {
 }
 
 #[derive(Args)]
+struct MorseArguments {
+    #[command(subcommand)]
+    what: MorseCommand,
+}
+
+#[derive(Subcommand)]
+enum MorseCommand {
+    /// Simulate what a builder script describes; its services and streams are where MORSE has them
+    Run {
+        /// The builder script
+        script: PathBuf,
+        #[command(flatten)]
+        options: Box<options::RunFlags>,
+    },
+    /// Print the scenario that a builder script describes
+    Convert {
+        /// The builder script
+        script: PathBuf,
+        /// What the script gets as its own arguments
+        #[arg(trailing_var_arg = true)]
+        arguments: Vec<String>,
+    },
+}
+
+#[derive(Args)]
 struct ListArguments {
     /// What to list; everything if left out
     #[arg(value_parser = list::FAMILIES)]
@@ -213,6 +241,7 @@ pub(crate) fn dispatch(arguments: Arguments) -> u8 {
         Command::Look(look) => look::look(&look),
         Command::FitRange(what) => fit::fit_range(&what),
         Command::Ports(what) => ports::ports(&what),
+        Command::Morse(what) => morse::morse(&what.what),
         Command::List(list) => list::list(list.what.as_deref(), list.json),
         Command::Schema => {
             say!("{:#}", muster_scenario::schema::schema(muster::REGISTRY));

@@ -12,7 +12,7 @@ use muster_links::record::reader::Recording;
 use muster_scenario::text::{Async, Rtf, Threads};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to replay, and how.
 #[derive(Args)]
@@ -55,7 +55,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> u8 {
         }
     };
     let stop = Arc::new(AtomicBool::new(false));
-    stop_on_interrupt(&stop);
+    let running = stop_on_interrupt(&stop);
     let setup = Setup {
         threads: arguments.threads,
         asynchronous: arguments.asynchronous,
@@ -73,6 +73,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> u8 {
         let version = &recording.manifest.version;
         eprintln!("warning: recorded by muster {version}, this is {}", env!("CARGO_PKG_VERSION"));
     }
+    running.store(true, Ordering::Relaxed);
     if arguments.verify {
         verify(arguments, &recording, &mut sim, &stop)
     } else {

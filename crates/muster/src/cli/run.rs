@@ -11,7 +11,7 @@ use muster_scenario::text::{Rtf, RunText};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where a scenario comes from.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub(crate) enum Source {
     File(PathBuf),
     /// The library.
     Demo(String),
+    /// A text.
+    Text(String),
 }
 
 impl Source {
@@ -28,6 +30,7 @@ impl Source {
         match self {
             Self::File(path) => Simulation::load(&path.to_string_lossy(), setup),
             Self::Demo(name) => Simulation::load(&format!("demos/{name}.yaml"), setup),
+            Self::Text(text) => Simulation::from_text(text, setup),
         }
     }
 }
@@ -41,9 +44,11 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
         eprintln!("error: found demo {name:?}, expected one of {}", names.join(", "));
         return USAGE;
     }
+    let begun = Instant::now();
     let stop = Arc::new(AtomicBool::new(false));
-    stop_on_interrupt(&stop);
+    let running = stop_on_interrupt(&stop);
     if let Some(list) = &flags.seeds {
+        running.store(true, Ordering::Relaxed);
         return seeds::run(&source, flags, &list.0, &stop);
     }
     let setup = Setup { stop: Some(Arc::clone(&stop)), ..flags.setup() };
@@ -57,7 +62,9 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     if flags.report.as_ref().is_some_and(|path| !can_write(path)) {
         return FAILED;
     }
-    let options = run_options(&sim.scenario().run, flags);
+    let mut options = run_options(&sim.scenario().run, flags);
+    options.timeout = options.timeout.map(|timeout| timeout.saturating_sub(begun.elapsed()));
+    running.store(true, Ordering::Relaxed);
     if let Some(path) = &flags.record
         && let Err(error) = sim.record(path, flags.wants())
     {
@@ -77,6 +84,9 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     }
     if !flags.quiet {
         tell_addresses(&sim.addresses());
+    }
+    if let Source::Text(_) = source {
+        say!("[SCENE INITIALIZED]");
     }
     let mut people = People::new(flags.quiet);
     let (report, ended) = run_simulation(&mut sim, &options, &stop, &mut people);
@@ -174,15 +184,18 @@ fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     })
 }
 
-/// The first Ctrl-C asks for a clean stop, the second ends at once.
-pub(crate) fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
-    let stop = Arc::clone(stop);
+/// The first Ctrl-C asks for a clean stop, the second ends at once; so does the first before there is anything to stop,
+/// which is so until what is returned is set.
+pub(crate) fn stop_on_interrupt(stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
+    let running = Arc::new(AtomicBool::new(false));
+    let (stop, started) = (Arc::clone(stop), Arc::clone(&running));
     let outcome = ctrlc::set_handler(move || {
-        if stop.swap(true, Ordering::Relaxed) {
+        if stop.swap(true, Ordering::Relaxed) || !started.load(Ordering::Relaxed) {
             std::process::exit(i32::from(INTERRUPTED));
         }
     });
     if let Err(error) = outcome {
         eprintln!("warning: Ctrl-C will not stop cleanly: {error}");
     }
+    running
 }

@@ -6,6 +6,7 @@
 
 pub mod files;
 pub mod heap;
+pub mod peers;
 
 use muster::{Setup, Simulation};
 use muster_core::component::{
@@ -18,7 +19,7 @@ use muster_core::lanes::{Column, Quantity, body, setpoint};
 use muster_core::spec::Spec;
 use muster_core::time::SimTime;
 use muster_core::{choice, spec};
-use muster_models::{drivers, modifiers, motions, sensors, services, winds};
+use muster_models::{actuators, drivers, modifiers, motions, sensors, services, winds};
 use muster_scenario::build::{self, Override};
 use muster_scenario::files::Files;
 use std::collections::BTreeMap;
@@ -591,6 +592,7 @@ pub const REGISTRY: Registry = Registry {
     modifiers: &[BREAKER, modifiers::delay::KIND, modifiers::dropout::KIND, modifiers::gaussian_noise::KIND],
     winds: winds::WINDS,
     services: services::SERVICES,
+    actuators: actuators::ACTUATORS,
     links: &muster_links::protocol::KINDS,
 };
 

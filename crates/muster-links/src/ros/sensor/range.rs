@@ -23,7 +23,8 @@ pub(super) fn range(source: &Source<'_>) -> Option<Made> {
         rays => {
             let radiation_type = u8::from(rays.is_some());
             let max_range = rays.map_or(f32::INFINITY, |(_, reach_m)| reach_m as f32);
-            let message = Range { header: source.header(), radiation_type, max_range, ..Range::default() };
+            let min_range = sensor.near_m() as f32;
+            let message = Range { header: source.header(), radiation_type, min_range, max_range, ..Range::default() };
             let form = Single { message };
             let topics = vec![topic::<Range>("range")];
             Some(Made { place: Place::In("range"), topics, form: Box::new(form) })
@@ -80,6 +81,7 @@ fn scan(source: &Source<'_>, fan: Fan, rays: usize, reach_m: f64) -> Scan {
         angle_increment: fan.step_rad as f32,
         time_increment: (sweep_s / rays as f64) as f32,
         scan_time: source.slot.rate.period_s() as f32,
+        range_min: source.slot.sensor.near_m() as f32,
         range_max: reach_m as f32,
         ..LaserScan::default()
     };

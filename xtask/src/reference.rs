@@ -153,7 +153,7 @@ fn block(page: &mut String, name: &str, fields: &[Field]) {
     table(page, fields);
 }
 
-fn family<T: ?Sized>(page: &mut String, title: &str, kinds: &[Kind<T>]) {
+fn family<T: ?Sized + 'static>(page: &mut String, title: &str, kinds: &[Kind<T>]) {
     _ = writeln!(page, "\n## {title}");
     for kind in kinds {
         _ = writeln!(page, "\n### `{}`\n\n{}\n", kind.name, kind.doc);

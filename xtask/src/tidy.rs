@@ -20,13 +20,23 @@ fn layers(root: &Path) -> Vec<String> {
         ("muster-core", &[]),
         ("muster-flight", &[]),
         ("muster-exec", &["muster-core"]),
+        ("muster-loader", &["muster-core", "muster-plugin"]),
         ("muster-models", &["muster-core", "muster-flight"]),
+        ("muster-plugin", &[]),
         ("muster-render", &["muster-core"]),
         ("muster-scenario", &["muster-core"]),
         ("muster-links", &["muster-core"]),
         (
             "muster",
-            &["muster-core", "muster-exec", "muster-links", "muster-models", "muster-render", "muster-scenario"],
+            &[
+                "muster-core",
+                "muster-exec",
+                "muster-links",
+                "muster-loader",
+                "muster-models",
+                "muster-render",
+                "muster-scenario",
+            ],
         ),
     ];
     let mut problems = Vec::new();

@@ -12,7 +12,7 @@ use touch::Room;
 pub(crate) use touch::{Found, find_pair, settle};
 
 use crate::board::Board;
-use crate::component::{Blow, Control, JointCommands, Order, Pose, Readings, Sense, Tick};
+use crate::component::{Blow, Control, Failure, Faults, JointCommands, Kept, Order, Pose, Readings, Sense, Tick};
 use crate::contact::Other;
 use crate::contact::bond::Tie;
 use crate::contact::patch::{Patch, Probe};
@@ -23,6 +23,7 @@ use crate::random;
 use crate::simd::Simd;
 use crate::time::{SimTime, Ticker};
 use glam::DVec3;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -96,6 +97,9 @@ pub(crate) struct Lanes {
     sensors: Vec<SensorClock>,
     driver_streams: Vec<[u64; LANES]>,
     sensor_streams: Vec<[u64; LANES]>,
+    /// What drivers and sensors remember of each lane beside columns; empty where they do not.
+    driver_kept: Vec<Vec<Kept>>,
+    sensor_kept: Vec<Vec<Kept>>,
     wind_streams: [u64; LANES],
     /// For each driver, the board slots of each lane's subscriptions.
     pub(crate) slots: Vec<Vec<u32>>,
@@ -132,6 +136,8 @@ pub(crate) struct Lanes {
     /// Lanes that were isolated.
     pub(crate) isolated: u32,
     pub(crate) faults: Vec<Fault>,
+    /// Lanes the component that is being called failed on, and how.
+    failed: Faults,
     pub(crate) contacts: Vec<ContactEvent>,
     pub(crate) spoken: Vec<Spoken>,
     pub(crate) spoken_values: Vec<f64>,
@@ -189,8 +195,33 @@ impl Chunk {
     }
 
     /// Starts drivers and sensors of a robot whose subscriptions are wired.
-    pub(crate) fn start(&mut self, lane: usize, home: Pose, around: &Surroundings<'_>) {
+    pub(crate) fn start(&mut self, lane: usize, (name, home): (&str, Pose), around: &Surroundings<'_>) {
+        self.lanes.remember(&self.cohort, lane, name);
         self.lanes.start(&self.cohort, lane, home, around);
+    }
+
+    /// Takes what drivers and sensors remember of a robot beside columns, with the name of each.
+    pub(crate) fn take_kept(&mut self, lane: usize) -> Vec<(String, Kept)> {
+        let names = component_names(&self.cohort);
+        let lanes = self.lanes.driver_kept.iter_mut().chain(&mut self.lanes.sensor_kept);
+        names.zip(lanes).filter_map(|(name, kept)| Some((name, std::mem::take(kept.get_mut(lane)?)))).collect()
+    }
+
+    /// Gives it back to components of the same name that keep anything at all.
+    pub(crate) fn give_kept(&mut self, lane: usize, kept: Vec<(String, Kept)>) {
+        let names: Vec<String> = component_names(&self.cohort).collect();
+        for (name, keepsake) in kept {
+            let Some(at) = names.iter().position(|known| *known == name) else { continue };
+            let lanes = self.lanes.driver_kept.iter_mut().chain(&mut self.lanes.sensor_kept).nth(at);
+            if let Some(room) = lanes.and_then(|lanes| lanes.get_mut(lane)) {
+                *room = keepsake;
+            }
+        }
+    }
+
+    /// What drivers and sensors remember beside columns.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &[Kept]> {
+        self.lanes.driver_kept.iter().chain(&self.lanes.sensor_kept).map(Vec::as_slice)
     }
 
     /// All ticks that end at or before `end`, for robots that can touch no other.
@@ -258,8 +289,9 @@ impl Chunk {
         let (mut outcome, now) = (Ok(()), self.lanes.now);
         let mut control = self.lanes.control(&self.cohort, driver, 0, 0, around);
         let panic = attempt(|| outcome = slot.driver.order(&mut control, lane, order));
-        if let Some(panic) = panic {
-            let what = format!("{} {:?} {panic}", slot.name, slot.kind);
+        let faults = std::mem::take(control.faults);
+        if let Some(fault) = panic.or_else(|| faults.into_iter().next().map(|(_, what)| what)) {
+            let what = format!("{} {:?} {fault}", slot.name, slot.kind);
             self.isolate(lane, now, what.clone());
             return Err(what);
         }
@@ -302,6 +334,8 @@ impl Lanes {
             sensors: Vec::new(),
             driver_streams: vec![[0; LANES]; drivers],
             sensor_streams: vec![[0; LANES]; sensors],
+            driver_kept: vec![Vec::new(); drivers],
+            sensor_kept: vec![Vec::new(); sensors],
             wind_streams: [0; LANES],
             slots: layout.drivers.iter().map(|columns| vec![u32::MAX; columns.wires.len() * LANES]).collect(),
             listened: vec![0; sensors],
@@ -322,6 +356,7 @@ impl Lanes {
             before: [[0.0; LANES]; body::ANGULAR_VELOCITY],
             isolated: 0,
             faults: Vec::new(),
+            failed: Vec::new(),
             contacts: Vec::with_capacity(LANES),
             spoken: Vec::new(),
             spoken_values: Vec::new(),
@@ -406,20 +441,51 @@ impl Lanes {
         lane
     }
 
+    /// Lets drivers and sensors of a new robot make what they remember of it beside columns.
+    fn remember(&mut self, cohort: &Cohort, lane: usize, name: &str) {
+        let drivers = cohort.blueprint.drivers.iter().map(|slot| slot.driver.memory(name));
+        let sensors = cohort.blueprint.sensors.iter().map(|slot| match slot.sensor.sense() {
+            Sense::Own(feel) => feel.memory(name),
+            Sense::World(_) => None,
+        });
+        let rooms = self.driver_kept.iter_mut().chain(&mut self.sensor_kept);
+        for (room, keepsake) in rooms.zip(drivers.chain(sensors)) {
+            if let Some(keepsake) = keepsake {
+                room.resize_with(LANES, Kept::default);
+                room[lane] = Kept::of(keepsake);
+            }
+        }
+    }
+
     fn start(&mut self, cohort: &Cohort, lane: usize, home: Pose, around: &Surroundings<'_>) {
         for index in 0..cohort.blueprint.drivers.len() {
             let slot = &cohort.blueprint.drivers[index];
             let mut control = self.control(cohort, index, 0, 0, around);
             slot.driver.start(&mut control, lane, home);
+            self.blame(cohort, self.now, |what| format!("{} {:?} {what}", slot.name, slot.kind));
         }
         for index in 0..cohort.blueprint.sensors.len() {
-            if let Sense::Own(feel) = cohort.blueprint.sensors[index].sensor.sense() {
+            let slot = &cohort.blueprint.sensors[index];
+            if let Sense::Own(feel) = slot.sensor.sense() {
                 let mut fresh = std::mem::take(&mut self.fresh);
                 feel.start(&mut self.measure(cohort, index, 0, &mut fresh, around), lane);
                 self.fresh = fresh;
+                self.blame(cohort, self.now, |what| format!("sensor {:?} {what}", slot.name));
             }
         }
         self.pad();
+    }
+
+    /// Isolates the robots that the component just called failed on; says which lanes these are.
+    fn blame(&mut self, cohort: &Cohort, time: SimTime, text: impl Fn(&str) -> String) -> u32 {
+        let mut blamed = 0;
+        for (lane, what) in std::mem::take(&mut self.failed) {
+            if lane < self.len && self.isolated & (1 << lane) == 0 {
+                self.isolate(cohort, lane, time, text(&what));
+                blamed |= 1 << lane;
+            }
+        }
+        blamed
     }
 
     /// Gives surplus lanes the state of the first, so that they stay benign.
@@ -443,6 +509,12 @@ impl Lanes {
         self.wind_streams[lane] = self.wind_streams[last];
         self.driver_streams.iter_mut().for_each(|streams| streams[lane] = streams[last]);
         self.sensor_streams.iter_mut().for_each(|streams| streams[lane] = streams[last]);
+        for kept in self.driver_kept.iter_mut().chain(&mut self.sensor_kept).filter(|kept| !kept.is_empty()) {
+            let moved = std::mem::take(&mut kept[last]);
+            if lane != last {
+                kept[lane] = moved;
+            }
+        }
         for slots in &mut self.slots {
             let wires = slots.len() / LANES;
             slots.copy_within(last * wires..(last + 1) * wires, lane * wires);
@@ -536,6 +608,7 @@ impl Lanes {
                     }
                 };
             }
+            self.blame(cohort, now, |what| format!("{} {:?} {what}", slot.name, slot.kind));
         }
     }
 
@@ -574,6 +647,9 @@ impl Lanes {
             integers: &mut driver_integers[columns.integers.0..columns.integers.1],
             streams: self.driver_streams[index],
             simd: around.simd,
+            environment: around.environment,
+            kept: &mut self.driver_kept[index],
+            faults: &mut self.failed,
             due,
             // whoever panics before asking for a lane fails on the first
             current: due.trailing_zeros() as usize % LANES,
@@ -612,15 +688,33 @@ impl Lanes {
             simd: around.simd,
             joints: cohort.layout.joints,
             near: &self.near,
+            faults: RefCell::new(std::mem::take(&mut self.failed)),
         };
         if frozen.count_ones() as usize == self.len {
             // nobody left to move
         } else if let Some(panic) = attempt(|| cohort.blueprint.motion.advance(columns, lanes, &tick)) {
             self.isolate_all(cohort, self.tick.next, &format!("motion {:?} {panic}", cohort.blueprint.motion_kind));
+        } else {
+            self.failed = tick.faults.into_inner();
+            if !self.failed.is_empty() {
+                // before it is known whether what they were moved to makes any sense
+                self.put_back(cohort, &before);
+            }
         }
         // first the bound, so that no motion leaps past an obstacle; then obstacles, which may push beyond it
         self.guard(cohort, &before, dt_s, around.simd);
         self.restore_isolated(frozen);
+    }
+
+    /// Puts robots that could not be moved back to where they were, and isolates them.
+    fn put_back(&mut self, cohort: &Cohort, before: &Before) {
+        for (lane, _) in &self.failed {
+            for (column, old) in self.real.iter_mut().zip(before) {
+                column[*lane] = old[*lane];
+            }
+        }
+        let kind = cohort.blueprint.motion_kind;
+        self.blame(cohort, self.tick.next, |what| format!("motion {kind:?} {what}"));
     }
 
     fn blow(&mut self, cohort: &Cohort, lanes: usize, dt_s: f64, around: &Surroundings<'_>) {
@@ -789,7 +883,17 @@ fn slow_down(columns: &mut [Column], before: &Before, lane: usize, (speed_max_mp
 
 /// Does what a component wants done; says how it panicked, if it did.
 pub(crate) fn attempt(work: impl FnOnce()) -> Option<String> {
-    catch_unwind(AssertUnwindSafe(work)).err().map(|panic| format!("panicked: {}", panic_text(&*panic)))
+    catch_unwind(AssertUnwindSafe(work)).err().map(|panic| match panic.downcast::<Failure>() {
+        Ok(failure) => failure.0,
+        Err(panic) => format!("panicked: {}", panic_text(&*panic)),
+    })
+}
+
+/// The names of a robot's drivers and sensors that may remember something beside columns.
+fn component_names(cohort: &Cohort) -> impl Iterator<Item = String> {
+    let drivers = cohort.blueprint.drivers.iter().map(|slot| format!("{} {}", slot.name, slot.kind));
+    let sensors = cohort.blueprint.sensors.iter().map(|slot| format!("sensor {} {}", slot.name, slot.kind));
+    drivers.chain(sensors)
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

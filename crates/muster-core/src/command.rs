@@ -41,11 +41,16 @@ impl Command {
 
 /// How a robot's blueprint was changed while it ran, in words that make the same change again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recipe {
-    /// The sensor that got other modifiers.
-    pub sensor: String,
-    /// The modifiers, as under `modifiers:`.
-    pub modifiers: String,
+pub enum Recipe {
+    /// A sensor got other modifiers.
+    Modifiers {
+        /// The sensor.
+        sensor: String,
+        /// The modifiers, as under `modifiers:`.
+        yaml: String,
+    },
+    /// The robot was shown or hidden.
+    Visible(bool),
 }
 
 /// What a command does.

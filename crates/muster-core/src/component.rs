@@ -8,6 +8,7 @@
 //! asynchronously.
 
 use crate::actuator::Actuator;
+use crate::command::Action;
 use crate::contact::{Groups, Mass, Mobility, Obstacle, Part};
 use crate::joints::{Frame, JointColumns};
 use crate::lanes::{Column, IntColumn, LANES, Quantity};
@@ -20,12 +21,16 @@ use crate::simd::Simd;
 use crate::snapshot::Snapshot;
 use crate::spec::Field;
 use crate::time::SimTime;
+use crate::world::World;
 use glam::{DQuat, DVec3};
+use std::any::Any;
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One kind of component: its name, its manual, and how to make one from what a user wrote.
-pub struct Kind<T: ?Sized> {
+pub struct Kind<T: ?Sized + 'static> {
     /// The word that chooses it.
     pub name: &'static str,
     /// What it is, in a sentence or two.
@@ -36,8 +41,16 @@ pub struct Kind<T: ?Sized> {
     pub build: Build<T>,
 }
 
+impl<T: ?Sized + 'static> Clone for Kind<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized + 'static> Copy for Kind<T> {}
+
 /// Makes a component from the map at a path (keys in the third argument belong to others and are passed over).
-pub type Build<T> = fn(&Node, &str, &[&str], &mut Problems) -> Option<Arc<T>>;
+pub type Build<T> = &'static (dyn Fn(&Node, &str, &[&str], &mut Problems) -> Option<Arc<T>> + Sync);
 
 /// Why a component does not fit a robot: what was found, and what was expected.
 pub type Misfit = (String, String);
@@ -61,6 +74,36 @@ pub struct Registry {
     pub actuators: &'static [Kind<dyn Actuator>],
     /// How they speak to programs outside.
     pub links: &'static [&'static LinkKind],
+    /// What runs beside the simulation.
+    pub extensions: &'static [Kind<dyn Extension>],
+    /// Where kinds come from that are in none of these tables; nowhere if there is nobody to load them.
+    pub plugins: Option<&'static dyn Plugins>,
+}
+
+/// Where kinds come from that a program does not have itself.
+pub trait Plugins: Sync {
+    /// Loads a plug-in by the path of its file or, if it has no path, by name; the answer knows its kinds beside those
+    /// known so far. An error says what was found and what was expected.
+    fn load(&self, plugin: &Path) -> Result<Registry, Misfit>;
+
+    /// Looks for a plug-in that is named like a kind; `None` if there is none.
+    fn find(&self, kind: &str) -> Option<Result<Registry, Misfit>>;
+
+    /// The plug-ins whose kinds are known, in the order of their loading.
+    fn loaded(&self) -> Vec<Plugin>;
+}
+
+/// A plug-in that was loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugin {
+    /// Its name.
+    pub name: String,
+    /// Its version, in its own words.
+    pub version: String,
+    /// The file it was loaded from.
+    pub path: PathBuf,
+    /// Hash of that file, see [`crate::hash::digest`].
+    pub digest: u128,
 }
 
 /// Moves robots: the only component that may change poses.
@@ -116,6 +159,11 @@ pub trait Motion: Send + Sync {
     fn wheels(&self) -> &[Wheel] {
         &[]
     }
+
+    /// Why two runs need not give the same bits, if so.
+    fn unrepeatable(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A wheel of a motion.
@@ -149,12 +197,29 @@ pub struct Tick<'a> {
     /// Where the robot's joints are among the columns; they have moved already.
     pub joints: JointColumns,
     pub(crate) near: &'a [(u8, u32)],
+    pub(crate) faults: RefCell<Faults>,
 }
+
+/// Robots a component failed on, by lane, and how.
+pub(crate) type Faults = Vec<(usize, String)>;
 
 impl<'a> Tick<'a> {
     /// A tick far from every obstacle, of a robot without joints. For trying out a motion by itself.
     pub fn alone(dt_s: f64, environment: &'a Environment, simd: Simd) -> Self {
-        Self { dt_s, time: SimTime::ZERO, environment, simd, joints: JointColumns::default(), near: &[] }
+        Self {
+            dt_s,
+            time: SimTime::ZERO,
+            environment,
+            simd,
+            joints: JointColumns::default(),
+            near: &[],
+            faults: RefCell::default(),
+        }
+    }
+
+    /// Says that a robot cannot be moved; it is isolated.
+    pub fn fault(&self, lane: usize, what: String) {
+        self.faults.borrow_mut().push((lane, what));
     }
 
     /// The obstacles a robot could touch in this tick.
@@ -193,11 +258,22 @@ pub trait Driver: Send + Sync {
         &[]
     }
 
-    /// The driver for a robot with these frames, if it commands joints by name; an error says what was found and what
-    /// was expected.
-    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Driver>>, Misfit> {
-        _ = frames;
+    /// The driver for this robot, if it depends on what that is made of; an error says what was found and what was
+    /// expected.
+    fn fitted(&self, robot: &Fitting<'_>) -> Result<Option<Arc<dyn Driver>>, Misfit> {
+        _ = robot;
         Ok(None)
+    }
+
+    /// What it remembers of a new robot of this name beside its columns, if anything.
+    fn memory(&self, robot: &str) -> Option<Box<dyn Keepsake>> {
+        _ = robot;
+        None
+    }
+
+    /// Why two runs need not give the same bits, if so.
+    fn unrepeatable(&self) -> Option<String> {
+        None
     }
 
     /// True if it has robots turn in place towards where they are to go.
@@ -232,6 +308,69 @@ pub trait Driver: Send + Sync {
         _ = (control, lane);
         Err(format!("found order {:?}, expected none", order.name))
     }
+}
+
+/// What a robot is made of, for a component that is to fit it.
+#[derive(Debug, Clone, Copy)]
+pub struct Fitting<'a> {
+    /// Its frames.
+    pub frames: &'a [Frame],
+    /// The inputs of its motion.
+    pub inputs: &'a [Quantity],
+    /// The state of its motion.
+    pub state: &'a [Quantity],
+    /// Constants of its motion.
+    pub constants: &'a [(&'static str, f64)],
+}
+
+impl<'a> Fitting<'a> {
+    /// A robot of these frames alone.
+    pub fn frames(frames: &'a [Frame]) -> Self {
+        Self { frames, inputs: &[], state: &[], constants: &[] }
+    }
+}
+
+/// What a component remembers of one robot beyond columns. It is saved, restored and hashed with the state.
+pub trait Keepsake: Any + Send + Sync {
+    /// One that remembers the same.
+    fn copy(&self) -> Box<dyn Keepsake>;
+
+    /// What it remembers as bytes, which are equal exactly if it is.
+    fn save(&self, bytes: &mut Vec<u8>);
+}
+
+/// Room for a keepsake.
+#[derive(Default)]
+pub struct Kept(pub(crate) Option<Box<dyn Keepsake>>);
+
+impl Clone for Kept {
+    fn clone(&self) -> Self {
+        Self(self.0.as_ref().map(|kept| kept.copy()))
+    }
+}
+
+impl Kept {
+    /// It with a keepsake.
+    pub fn of(keepsake: Box<dyn Keepsake>) -> Self {
+        Self(Some(keepsake))
+    }
+
+    /// What is kept, if it is of this type.
+    #[inline]
+    pub fn get_mut<T: Keepsake>(&mut self) -> Option<&mut T> {
+        let any: &mut dyn Any = &mut **self.0.as_mut()?;
+        any.downcast_mut()
+    }
+}
+
+/// Why a component gives up, without the noise of a panic.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) String);
+
+/// Gives up: the robot served is isolated, and this is what is told. For components whose calls serve one robot and have no
+/// other way to say so.
+pub fn fail(what: String) -> ! {
+    std::panic::resume_unwind(Box::new(Failure(what)))
 }
 
 /// What a driver is asked to do while it runs.
@@ -317,9 +456,15 @@ pub struct Control<'a> {
     pub streams: [u64; LANES],
     /// How to run kernels.
     pub simd: Simd,
+    /// What is around the robots. A driver reads from it what belongs to the machine, such as what extensions offer; what
+    /// it knows of the world comes from sensors.
+    pub environment: &'a Environment,
+    /// What it remembers beside columns, see [`Driver::memory`]; empty if nothing.
+    pub kept: &'a mut [Kept],
     pub(crate) due: u32,
     pub(crate) current: usize,
     pub(crate) readings: Readings<'a>,
+    pub(crate) faults: &'a mut Faults,
 }
 
 /// What a driver wants of joints.
@@ -392,6 +537,17 @@ impl Reading<'_> {
         DQuat::from_xyzw(self.get(first), self.get(first + 1), self.get(first + 2), self.get(first + 3))
     }
 
+    /// The values without copying, each so many numbers after the one before, and how many there are.
+    pub fn strided(&self) -> (&[f64], usize, usize) {
+        match self.values {
+            Values::Lane(columns, lane) if !columns.is_empty() => {
+                (&columns.as_flattened()[lane..], LANES, columns.len())
+            }
+            Values::Lane(..) => (&[], 1, 0),
+            Values::Slice(values) => (values, 1, values.len()),
+        }
+    }
+
     /// The values as one slice, without copying, if the sample comes from the board (another robot's sensor, or one
     /// that looks at the world).
     pub fn shared(&self) -> Option<&[f64]> {
@@ -413,6 +569,21 @@ impl Control<'_> {
         self.current = self.due.trailing_zeros() as usize;
         self.due &= self.due - 1;
         Some(self.current)
+    }
+
+    /// The lanes that are to be commanded and were not asked for yet, one bit each.
+    pub fn due(&self) -> u32 {
+        self.due
+    }
+
+    /// How many subscriptions the driver has.
+    pub fn subscriptions(&self) -> usize {
+        self.readings.wires.len()
+    }
+
+    /// Says that a robot cannot be driven; it is isolated.
+    pub fn fault(&mut self, lane: usize, what: String) {
+        self.faults.push((lane, what));
     }
 
     /// What the `index`-th subscription of a lane reads now.
@@ -480,11 +651,16 @@ pub trait Sensor: Send + Sync {
         &[]
     }
 
-    /// The sensor for a robot with these frames, if it reads joints by name; an error says what was found and what was
+    /// The sensor for this robot, if it depends on what that is made of; an error says what was found and what was
     /// expected.
-    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
-        _ = frames;
+    fn fitted(&self, robot: &Fitting<'_>) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
+        _ = robot;
         Ok(None)
+    }
+
+    /// Why two runs need not give the same bits, if so.
+    fn unrepeatable(&self) -> Option<String> {
+        None
     }
 
     /// The lens of a camera: its samples are images, a record for each pixel, row by row from the top.
@@ -540,6 +716,12 @@ pub trait Feel: Send + Sync {
         &[]
     }
 
+    /// What it remembers of a new robot of this name beside its columns, if anything.
+    fn memory(&self, robot: &str) -> Option<Box<dyn Keepsake>> {
+        _ = robot;
+        None
+    }
+
     /// Prepares the memory of one new robot.
     fn start(&self, measure: &mut Measure<'_>, lane: usize);
 
@@ -577,6 +759,10 @@ pub struct Measure<'a> {
     pub joints: JointColumns,
     /// What it touched.
     pub contacts: Contacts<'a>,
+    /// What it remembers beside columns, see [`Feel::memory`]; empty if nothing.
+    pub kept: &'a mut [Kept],
+    /// Lanes that could not be measured, and why: these robots are isolated.
+    pub faults: &'a mut Vec<(usize, String)>,
 }
 
 /// What robots touched.
@@ -685,6 +871,42 @@ pub trait Modifier: Send + Sync {
 
     /// Changes a sample. Returns false if the sample is lost.
     fn modify(&self, sample: &mut Sample<'_>) -> bool;
+
+    /// Why two runs need not give the same bits, if so.
+    fn unrepeatable(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Runs beside the simulation: a bridge to other programs, or what several components share. It is there before the first
+/// robot and goes after the last; the first that came is the last to go.
+pub trait Extension: Send + Sync {
+    /// Begins, before anything else of the simulation does; an error says why it cannot.
+    fn init(&self) -> Result<(), String>;
+
+    /// Ends, after everything else has.
+    fn shutdown(&self);
+
+    /// The address of what it offers to components that ask for it by name; 0 for nothing.
+    fn offer(&self) -> usize {
+        0
+    }
+
+    /// Called between windows; an error is told and ends its calls.
+    fn window(&self, desk: &mut Desk<'_>) -> Result<(), String> {
+        _ = desk;
+        Ok(())
+    }
+}
+
+/// What an extension sees between windows, and what it asks for.
+pub struct Desk<'a> {
+    /// The world.
+    pub world: &'a World,
+    /// What can be asked of robots.
+    pub services: &'static [Service],
+    /// What is to be done, as commands from outside.
+    pub actions: &'a mut Vec<Action>,
 }
 
 /// A sample on its way through the modifiers.

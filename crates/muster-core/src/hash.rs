@@ -9,6 +9,11 @@ use crate::roster::Robot;
 use crate::state::State;
 use xxhash_rust::xxh3::Xxh3;
 
+/// The hash of some bytes, such as those of a file.
+pub fn digest(bytes: &[u8]) -> u128 {
+    xxhash_rust::xxh3::xxh3_128(bytes)
+}
+
 impl State {
     /// The hash of the whole world: that of its realm, or the combination of those of its realms.
     pub fn hash(&self) -> u128 {
@@ -58,6 +63,13 @@ impl State {
             chunk.int.iter().for_each(|column| hasher.update(&column[lane].to_le_bytes()));
             if chunk.suspended & (1 << lane) != 0 {
                 hasher.update(b"suspended");
+            }
+            let mut bytes = Vec::new();
+            for kept in chunk.kept().filter_map(|kept| kept.get(lane)?.0.as_ref()) {
+                bytes.clear();
+                kept.save(&mut bytes);
+                hasher.update(&(bytes.len() as u64).to_le_bytes());
+                hasher.update(&bytes);
             }
         }
         hasher.update(&self.contacts_hash(robot).to_le_bytes());

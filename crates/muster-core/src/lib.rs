@@ -18,7 +18,7 @@ pub mod exec;
 pub mod expression;
 pub mod geodesy;
 pub mod grid;
-mod hash;
+pub mod hash;
 pub mod joints;
 pub mod lanes;
 pub mod link;

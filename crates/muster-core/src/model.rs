@@ -17,6 +17,7 @@ use crate::zone::{Fire, Zone};
 use glam::DVec3;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The world around the robots.
 #[derive(Clone)]
@@ -47,6 +48,10 @@ pub struct Environment {
     pub daylight: Daylight,
     /// Who makes pictures.
     pub renderer: Arc<dyn Renderer>,
+    /// The addresses of what extensions offer, by their names; those who ask know what is there.
+    pub offers: BTreeMap<String, usize>,
+    /// How long a call of a plug-in may take before its robots are isolated; for ever if there is no limit.
+    pub call_limit: Option<Duration>,
 }
 
 impl Environment {
@@ -66,6 +71,8 @@ impl Environment {
             materials: vec![Material::plain()],
             daylight: Daylight::NOON,
             renderer: Arc::new(Null),
+            offers: BTreeMap::new(),
+            call_limit: None,
         }
     }
 }

@@ -159,6 +159,8 @@ pub struct Problem {
     pub hint: Option<String>,
     /// A warning lets the run go on.
     pub warning: bool,
+    /// A plug-in was refused.
+    pub refused: bool,
 }
 
 impl fmt::Display for Problem {
@@ -225,6 +227,14 @@ impl Problems {
         }
     }
 
+    /// Notes that a plug-in cannot be used.
+    pub fn refuse(&mut self, place: Place, path: &str, found: impl Into<String>, expected: impl Into<String>) {
+        self.push(place, path, found.into(), expected.into(), None);
+        if let Some(last) = self.list.last_mut() {
+            last.refused = true;
+        }
+    }
+
     /// The problems, in the order found.
     pub fn list(&self) -> &[Problem] {
         &self.list
@@ -241,7 +251,7 @@ impl Problems {
     }
 
     fn push(&mut self, place: Place, path: &str, found: String, expected: String, hint: Option<String>) {
-        self.list.push(Problem { place, path: path.to_owned(), found, expected, hint, warning: false });
+        self.list.push(Problem { place, path: path.to_owned(), found, expected, hint, warning: false, refused: false });
     }
 }
 

@@ -13,9 +13,9 @@ pub struct Field {
     /// What it is, first line of its documentation.
     pub doc: &'static str,
     /// The form its value must have.
-    pub schema: fn() -> Schema,
+    pub schema: &'static (dyn Fn() -> Schema + Sync),
     /// The default as text; `None` if it must be written.
-    pub default: fn() -> Option<String>,
+    pub default: &'static (dyn Fn() -> Option<String> + Sync),
 }
 
 /// The form of a value, from which JSON schema and type names are made.
@@ -404,9 +404,9 @@ macro_rules! spec {
             const FIELDS: &'static [$crate::spec::Field] = &[$($crate::spec::Field {
                 name: $crate::spec::plain(stringify!($field)),
                 doc: concat!($($field_doc),*),
-                schema: || <$type as $crate::spec::Parameter>::schema(
+                schema: &|| <$type as $crate::spec::Parameter>::schema(
                     $crate::spec!(@limits $($min, $max)?).0, $crate::spec!(@limits $($min, $max)?).1),
-                default: || $crate::spec!(@shown $type $(, $default)?),
+                default: &|| $crate::spec!(@shown $type $(, $default)?),
             }),*];
 
             fn read(

@@ -4,7 +4,7 @@
 use crate::board::{Board, Entry, NOWHERE};
 use crate::chunk::{Chunk, Start, Surroundings};
 use crate::command::Command;
-use crate::component::{Pose, Sense};
+use crate::component::{Kept, Pose, Sense};
 use crate::contact::Other;
 use crate::contact::bond::{Bond, Tie};
 use crate::event::Memory;
@@ -292,6 +292,18 @@ impl State {
         self.chunk(robot.chunk).is_some_and(|chunk| chunk.isolated & (1 << robot.lane) != 0)
     }
 
+    /// Takes what drivers and sensors remember of a robot beside columns.
+    pub(crate) fn take_kept(&mut self, number: u32) -> Vec<(String, Kept)> {
+        self.place_of_mut(number).map(|(chunk, lane)| chunk.take_kept(lane)).unwrap_or_default()
+    }
+
+    /// Gives it back.
+    pub(crate) fn give_kept(&mut self, number: u32, kept: Vec<(String, Kept)>) {
+        if let Some((chunk, lane)) = self.place_of_mut(number) {
+            chunk.give_kept(lane, kept);
+        }
+    }
+
     /// Moves a robot to a chunk of another cohort, with every variable both cohorts have; returns all it had.
     pub(crate) fn retool(&mut self, number: u32, cohort: &Arc<Cohort>) -> Option<Carried> {
         let (old, lane) = self.place_of(number)?;
@@ -381,7 +393,7 @@ impl State {
     /// Starts drivers and sensors of a wired robot.
     pub(crate) fn start(&mut self, number: u32, around: &Around<'_>) {
         let Some(robot) = self.roster.get(number) else { return };
-        let (home, index, lane) = (robot.home, robot.chunk, robot.lane as usize);
+        let (name, home, index, lane) = (robot.name.clone(), robot.home, robot.chunk, robot.lane as usize);
         let surroundings = Surroundings {
             environment: around.environment,
             board: &self.board,
@@ -389,7 +401,7 @@ impl State {
             logic_after_physics: around.logic_after_physics,
         };
         if let Some(Some(chunk)) = self.chunks.get_mut(index as usize) {
-            chunk.start(lane, home, &surroundings);
+            chunk.start(lane, (&name, home), &surroundings);
         }
     }
 

@@ -23,4 +23,6 @@ pub const REGISTRY: Registry = Registry {
     services: services::SERVICES,
     actuators: actuators::ACTUATORS,
     links: &[],
+    extensions: &[],
+    plugins: None,
 };

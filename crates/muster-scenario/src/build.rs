@@ -8,6 +8,7 @@ use crate::layout;
 use crate::links::{Links, Reader};
 use crate::materials;
 use crate::merge::merge;
+use crate::plugins::{load_plugins, make_extensions};
 use crate::robot::{GroupNames, RobotBuilder, at_pose, make_modifiers, only_shape, place_below};
 use crate::scene::{self, Ground};
 use crate::skins::SkinText;
@@ -20,7 +21,7 @@ use crate::text::{
 };
 use glam::DVec3;
 use muster_core::colour::linear3;
-use muster_core::component::{Pose, Registry, Sense, Wind};
+use muster_core::component::{Extension, Pose, Registry, Sense, Wind};
 use muster_core::contact::{Bond, Mobility};
 use muster_core::daylight::Daylight;
 use muster_core::expression::Expression;
@@ -54,6 +55,10 @@ pub struct Scenario {
     pub cohorts: BTreeMap<String, Arc<Cohort>>,
     /// How programs outside reach robots.
     pub links: Links,
+    /// What runs beside it, by name, in the order of its coming.
+    pub extensions: Vec<(String, Arc<dyn Extension>)>,
+    /// Every kind that was known, those of its plug-ins included.
+    pub registry: Registry,
 }
 
 /// Reads a scenario file with changes laid over it (command line, environment), and makes a model of it.
@@ -80,15 +85,14 @@ pub fn modifiers(
     sensor: &str,
     text: &str,
     fields: &[Quantity],
-    registry: Registry,
+    mut registry: Registry,
 ) -> Result<Vec<ModifierSlot>, Vec<Problem>> {
     let node = files.load_text("modifiers.yaml", text)?;
     let mut problems = Problems::default();
     let path = format!("{sensor}.modifiers");
     let limits = (f64::NEG_INFINITY, f64::INFINITY);
-    let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems).and_then(|blocks| {
-        make_modifiers(registry.modifiers, &blocks, Some(fields), (node.place, sensor), &mut problems)
-    });
+    let made = <Vec<Component> as Parameter>::read(&node, &path, limits, &mut problems)
+        .and_then(|blocks| make_modifiers(&mut registry, &blocks, Some(fields), (node.place, sensor), &mut problems));
     made.ok_or_else(|| problems.list().to_vec())
 }
 
@@ -127,7 +131,12 @@ fn forget_places(node: &mut Node) {
     }
 }
 
-fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registry) -> Result<Scenario, Vec<Problem>> {
+fn build(
+    files: &mut Files,
+    loaded: Loaded,
+    over: &[Override],
+    mut registry: Registry,
+) -> Result<Scenario, Vec<Problem>> {
     let Loaded { node, mut problems } = loaded;
     // without an included file nobody knows which names there would be
     let included = !problems.any_error();
@@ -146,6 +155,8 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
         return Err(problems.list().to_vec());
     };
     let whole = &text;
+    load_plugins(files, &node, &mut registry, &mut problems);
+    let extensions = make_extensions(&node, whole, &mut registry, &mut problems);
     let mut groups = GroupNames::default();
     let mut environment = environment(&whole.world, &node, registry, files, &mut problems);
     let materials = &environment.materials;
@@ -155,7 +166,7 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
     let builder = RobotBuilder::new(registry, &environment, groups, ground);
     let before = problems.errors();
     let attached = attach(&mut node, &mut problems);
-    let (robots, cohorts, places, bindings) = place_robots(files, &node, whole, builder, &mut problems);
+    let (robots, (cohorts, registry), places, bindings) = place_robots(files, &node, whole, builder, &mut problems);
     // a robot that could not be made is not missed a second time by those who name it
     let complete = included && problems.errors() == before;
     if complete {
@@ -192,6 +203,8 @@ fn build(files: &mut Files, loaded: Loaded, over: &[Override], registry: Registr
         warnings: problems.list().to_vec(),
         cohorts,
         links,
+        extensions,
+        registry,
     })
 }
 
@@ -477,8 +490,8 @@ fn wind(world: &WorldText, registry: Registry, problems: &mut Problems) -> Optio
     }
 }
 
-/// Robots, their cohorts, where each robot is written, and their links.
-type Placed = (Vec<Placement>, BTreeMap<String, Arc<Cohort>>, BTreeMap<String, Place>, Vec<Binding>);
+/// Robots, their cohorts and every kind that was known, where each robot is written, and their links.
+type Placed = (Vec<Placement>, (BTreeMap<String, Arc<Cohort>>, Registry), BTreeMap<String, Place>, Vec<Binding>);
 
 fn place_robots(
     files: &mut Files,

@@ -15,6 +15,7 @@ pub mod materials;
 pub mod merge;
 pub mod occupancy;
 pub mod outline;
+mod plugins;
 mod robot;
 pub mod scene;
 pub mod schema;

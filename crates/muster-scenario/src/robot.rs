@@ -8,7 +8,7 @@ use crate::sound::read_sound;
 use crate::text::{At, Component, DriverText, ExpectText, FrameText, MotionText, Phase, RobotText, SensorText, That};
 use glam::DVec3;
 use muster_core::actuator::{ActuatorSlot, Settings};
-use muster_core::component::{Kind, Misfit, Modifier, Pose, Registry, Sense, Wind};
+use muster_core::component::{Fitting, Kind, Misfit, Modifier, Motion, Pose, Registry, Sense, Wind};
 use muster_core::contact::{Groups, Mobility, Part, Surface};
 use muster_core::joints::{Frame, Joint, Servo, frame_motions};
 use muster_core::lanes::Quantity;
@@ -166,8 +166,9 @@ impl RobotBuilder {
         Self { registry, wind, groups, ground, materials, cohorts: BTreeMap::new(), places: BTreeMap::new() }
     }
 
-    pub(crate) fn into_cohorts(self) -> BTreeMap<String, Arc<Cohort>> {
-        self.cohorts
+    /// What was made, and every kind that was known in the end.
+    pub(crate) fn into_cohorts(self) -> (BTreeMap<String, Arc<Cohort>>, Registry) {
+        (self.cohorts, self.registry)
     }
 
     /// The cohort of robot `i` of a count.
@@ -218,17 +219,20 @@ impl RobotBuilder {
         let frames = self.frames(text, reading);
         let motion = self.motion(text, reading);
         let rate = motion.as_ref().map_or(Rate::MAX, |(_, _, rate)| *rate);
+        let motion_made = motion.as_ref().map(|(_, motion, _)| Arc::clone(motion));
+        let constants = motion_made.as_ref().map(|motion| motion.constants()).unwrap_or_default();
+        let body = fitting(&frames, motion_made.as_deref(), &constants);
         let roles = [("driver", &text.driver), ("controller", &text.controller)];
         let drivers: Vec<Option<DriverSlot>> = roles
             .into_iter()
             .filter_map(|(role, block)| block.as_ref().map(|block| (role, &block.0)))
-            .map(|(role, node)| self.driver(role, node, rate, &frames, reading))
+            .map(|(role, node)| self.driver(role, node, rate, &body, reading))
             .collect();
         let sensors: Vec<Option<SensorSlot>> = text
             .sensors
             .0
             .iter()
-            .map(|(name, block)| self.sensor(name, &block.0, (rate, spread), &frames, reading))
+            .map(|(name, block)| self.sensor(name, &block.0, (rate, spread), &body, reading))
             .collect();
         let actuators = text.actuators.0.iter().map(|(name, block)| self.actuator(name, &block.0, reading)).collect();
         let parts = self.parts(text, &frames, reading);
@@ -271,12 +275,13 @@ impl RobotBuilder {
     }
 
     fn motion(
-        &self,
+        &mut self,
         text: &RobotText,
         reading: &mut Reading<'_>,
     ) -> Option<(&'static str, Arc<dyn muster_core::component::Motion>, Rate)> {
         let (node, path) = (&text.motion.0, below(&reading.path, "motion"));
         let also: Vec<&str> = MotionText::FIELDS.iter().map(|field| field.name).collect();
+        learn(&mut self.registry, node, &path, |registry| names(registry.motions), reading.problems);
         let made = make(self.registry.motions, "a motion", node, &path, &also, reading.problems);
         let (common, whole) = common::<MotionText>(node, &path, reading.problems)?;
         let rate = rate_of(common.rate_hz, node, &path, reading.problems)?;
@@ -285,22 +290,23 @@ impl RobotBuilder {
     }
 
     fn driver(
-        &self,
+        &mut self,
         role: &str,
         node: &Node,
         ticks: Rate,
-        frames: &[Frame],
+        robot: &Fitting<'_>,
         reading: &mut Reading<'_>,
     ) -> Option<DriverSlot> {
         let path = below(&reading.path, role);
         let also: Vec<&str> = DriverText::FIELDS.iter().map(|field| field.name).collect();
+        learn(&mut self.registry, node, &path, |registry| names(registry.drivers), reading.problems);
         let made = make(self.registry.drivers, "a driver", node, &path, &also, reading.problems);
         let (common, whole) = common::<DriverText>(node, &path, reading.problems)?;
         let (kind, driver) = made.and_then(|(kind, made)| Some((kind, made?)))?;
         let rate_hz = common.rate_hz.unwrap_or_else(|| driver.default_rate_hz());
         let rate = slower_than(ticks, rate_hz, node, &path, reading.problems);
         let driver = match reading.frames_known {
-            true => fit(driver.fitted(frames), driver, reading.place(&[role]), &path, reading.problems)?,
+            true => fit(driver.fitted(robot), driver, reading.place(&[role]), &path, reading.problems)?,
             false => return None,
         };
         let rate = rate.filter(|_| whole)?;
@@ -308,15 +314,17 @@ impl RobotBuilder {
     }
 
     fn sensor(
-        &self,
+        &mut self,
         name: &str,
         node: &Node,
         (ticks, spread): (Rate, usize),
-        frames: &[Frame],
+        robot: &Fitting<'_>,
         reading: &mut Reading<'_>,
     ) -> Option<SensorSlot> {
         let path = below(&below(&reading.path, "sensors"), name);
         let also: Vec<&str> = SensorText::FIELDS.iter().map(|field| field.name).collect();
+        let frames = robot.frames;
+        learn(&mut self.registry, node, &path, |registry| names(registry.sensors), reading.problems);
         let made = make(self.registry.sensors, "a sensor", node, &path, &also, reading.problems);
         let (common, whole) = common::<SensorText>(node, &path, reading.problems)?;
         if let Some(preset) = &common.preset {
@@ -327,7 +335,7 @@ impl RobotBuilder {
         let frame = frame_named(common.frame.as_deref(), &["sensors", name], frames, reading);
         let (kind, made) = made.map_or((None, None), |(kind, made)| (Some(kind), made));
         let fields = made.as_ref().map(|sensor| sensor.fields());
-        let kinds = self.registry.modifiers;
+        let kinds = &mut self.registry;
         let modifiers = make_modifiers(kinds, &common.modifiers, fields, (node.place, &path), reading.problems);
         let (kind, sensor) = (kind?, made?);
         let rate_hz = common.rate_hz.unwrap_or_else(|| sensor.default_rate_hz());
@@ -339,7 +347,7 @@ impl RobotBuilder {
             return None;
         }
         let place = reading.place(&["sensors", name]);
-        let sensor = fit(sensor.fitted(frames), sensor, place, &path, reading.problems)?;
+        let sensor = fit(sensor.fitted(robot), sensor, place, &path, reading.problems)?;
         let (rate, modifiers, frame) = (rate.filter(|_| whole)?, modifiers?, frame?);
         let delays = modifiers.iter().fold(SimTime::ZERO, |sum, slot| sum + slot.modifier.delay());
         if let Sense::World(look) = sensor.sense()
@@ -628,6 +636,18 @@ struct Components {
     parts: Option<Vec<Part>>,
 }
 
+/// What a robot of these frames and this motion is made of.
+fn fitting<'a>(
+    frames: &'a [Frame],
+    motion: Option<&'a dyn Motion>,
+    constants: &'a [(&'static str, f64)],
+) -> Fitting<'a> {
+    match motion {
+        Some(motion) => Fitting { frames, inputs: motion.inputs(), state: motion.state(), constants },
+        None => Fitting::frames(frames),
+    }
+}
+
 /// The frame that a block names, which `keys` lead to; the body if it names none.
 fn frame_named(
     name: Option<&str>,
@@ -714,7 +734,7 @@ fn spread_phase(rate: Rate, ticks: Rate, spread: usize) -> SimTime {
 
 /// The modifiers of a sensor with these fields, in the order written. If the fields are unknown, so is whether they fit.
 pub(crate) fn make_modifiers(
-    kinds: &'static [Kind<dyn Modifier>],
+    registry: &mut Registry,
     blocks: &[Component],
     fields: Option<&[Quantity]>,
     (place, path): (Place, &str),
@@ -727,6 +747,8 @@ pub(crate) fn make_modifiers(
         .enumerate()
         .map(|(at, block)| {
             let path = format!("{path}.modifiers[{at}]");
+            learn(registry, &block.0, &path, |registry| names(registry.modifiers), problems);
+            let kinds: &'static [Kind<dyn Modifier>] = registry.modifiers;
             let (kind, made) = make(kinds, "a modifier", &block.0, &path, &["kind"], problems)?;
             let modifier = made?;
             if !known {
@@ -807,10 +829,32 @@ fn settings(fields: &'static [Field], node: &Node) -> Settings {
     fields.iter().map(shown).collect()
 }
 
+/// The names of these kinds.
+pub(crate) fn names<T: ?Sized + 'static>(kinds: &'static [Kind<T>]) -> Vec<&'static str> {
+    kinds.iter().map(|kind| kind.name).collect()
+}
+
+/// Looks for a plug-in with the kind a block names, if that is not known.
+pub(crate) fn learn(
+    registry: &mut Registry,
+    node: &Node,
+    path: &str,
+    known: impl Fn(&Registry) -> Vec<&'static str>,
+    problems: &mut Problems,
+) {
+    let Some(kind) = node.get("kind") else { return };
+    let Some(name) = kind.text().filter(|name| !known(registry).contains(name)) else { return };
+    match registry.plugins.and_then(|plugins| plugins.find(name)) {
+        Some(Ok(more)) => *registry = more,
+        Some(Err((found, expected))) => problems.refuse(kind.place, &below(path, "kind"), found, expected),
+        None => (),
+    }
+}
+
 type Made<T> = (&'static Kind<T>, Option<Arc<T>>);
 
 /// Finds the kind a block names and lets it read the block.
-fn make<T: ?Sized>(
+pub(crate) fn make<T: ?Sized + 'static>(
     kinds: &'static [Kind<T>],
     what: &str,
     node: &Node,

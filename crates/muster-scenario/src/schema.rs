@@ -85,6 +85,7 @@ fn kind_of(family: &str, common: &[Field], registry: &Registry) -> Value {
         "sensors" => kinds(registry.sensors, common, registry),
         "actuators" => kinds(registry.actuators, common, registry),
         "modifiers" => kinds(registry.modifiers, common, registry),
+        "extensions" => kinds(registry.extensions, common, registry),
         "links" => {
             let each = registry.links.iter().map(|kind| ("to", kind.name, kind.doc, kind.options.fields));
             any_of(each, common, registry)
@@ -93,7 +94,7 @@ fn kind_of(family: &str, common: &[Field], registry: &Registry) -> Value {
     }
 }
 
-fn kinds<T: ?Sized>(kinds: &[Kind<T>], common: &[Field], registry: &Registry) -> Value {
+fn kinds<T: ?Sized + 'static>(kinds: &[Kind<T>], common: &[Field], registry: &Registry) -> Value {
     any_of(kinds.iter().map(|kind| ("kind", kind.name, kind.doc, kind.fields)), common, registry)
 }
 

@@ -380,6 +380,21 @@ spec! {
         timeout_s: Option<f64>, in 0.0..=1e9;
         /// How often events look at zones and conditions; windows end there.
         events_hz: f64 = 50.0, in 0.001..=1000000;
+        /// What happens when a component fails (a panic, a number that is none, a call that takes too long).
+        on_fault: OnFault = OnFault::Isolate;
+        /// How long a call of a plug-in may take; longer ones count as failed. It is measured when the call returns, and
+        /// results then depend on the machine. No limit if left out.
+        plugin_limit_ms: Option<f64>, in 0.001..=1e9;
+    }
+}
+
+choice! {
+    /// What happens when a component fails.
+    pub enum OnFault {
+        /// The robot is taken out of the simulation, the others go on.
+        Isolate = "isolate",
+        /// The run stops.
+        Stop = "stop"
     }
 }
 
@@ -470,7 +485,8 @@ raw_block!(
     SensorBlock => Schema::KindOf { registry: "sensors", common: SensorText::FIELDS },
     DriverBlock => Schema::KindOf { registry: "drivers", common: DriverText::FIELDS },
     MotionBlock => Schema::KindOf { registry: "motions", common: MotionText::FIELDS },
-    ActuatorBlock => Schema::KindOf { registry: "actuators", common: ActuatorText::FIELDS }
+    ActuatorBlock => Schema::KindOf { registry: "actuators", common: ActuatorText::FIELDS },
+    ExtensionBlock => Schema::KindOf { registry: "extensions", common: &[] }
 );
 
 /// The text of a binding; read by the link it names.
@@ -520,6 +536,10 @@ pub struct ActuatorBlock(pub Node);
 /// The text of a driver block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriverBlock(pub Node);
+
+/// The text of an extension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExtensionBlock(pub Node);
 
 /// The text of a motion block.
 #[derive(Debug, Clone, PartialEq)]
@@ -818,6 +838,10 @@ spec! {
         component_mw: Node;
         /// What the run is judged by.
         expect: Vec<ExpectText> = Vec::new();
+        /// Plug-ins to load: paths of files, or names that are looked for in the folders of `MUSTER_PLUGIN_PATH`.
+        plugins: Vec<String> = Vec::new();
+        /// What runs beside the simulation, by name.
+        extensions: Named<ExtensionBlock> = Named::default();
     }
 }
 

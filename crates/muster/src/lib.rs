@@ -37,6 +37,7 @@ pub mod judge;
 pub mod library;
 pub mod links;
 pub mod pace;
+pub mod plugins;
 pub mod record;
 pub mod report;
 pub mod run;

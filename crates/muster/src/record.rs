@@ -5,11 +5,13 @@
 //! second and the robots that differ. See `muster_links::record` for the file.
 
 use crate::choose::Pins;
+use crate::plugins::Plugin;
 use crate::simulation::{LoadError, Render, Setup, Simulation};
 use muster_core::command::{Action, Command};
 use muster_core::model::Placement;
 use muster_core::node::{Node, Value};
 use muster_core::time::SimTime;
+use muster_links::morse::set_visibility;
 use muster_links::record::command::{Deed, Recorded, Replayed, Spawned};
 use muster_links::record::manifest::Manifest;
 use muster_links::record::reader::{Entry, Hashed, Recording};
@@ -74,6 +76,13 @@ pub fn load_recorded(recording: &Recording, setup: &Setup) -> Result<Simulation,
         ..setup.clone()
     };
     let mut sim = Simulation::load(&manifest.scenario, &setup)?;
+    for Plugin { name, digest, .. } in sim.plugins() {
+        let (name, digest) = (name.to_string(), format!("{digest:032x}"));
+        let recorded = manifest.plugins.iter().find(|(other, _)| *other == name);
+        if let Some((_, recorded)) = recorded.filter(|(_, recorded)| *recorded != digest) {
+            return Err(wrong(format!("found plug-in {name:?} with digest {digest}, expected {recorded} as in the recording")));
+        }
+    }
     sim.follow_script(Script::new(recording.entries.clone()));
     Ok(sim)
 }
@@ -276,7 +285,7 @@ impl Simulation {
     }
 
     fn redo(&mut self, recorded: &Recorded) -> Result<(), String> {
-        let action = match recorded.replay(crate::REGISTRY.services)? {
+        let action = match recorded.replay(self.scenario().registry.services)? {
             Replayed::Post(command) => {
                 self.world.post(command);
                 return Ok(());
@@ -288,6 +297,7 @@ impl Simulation {
             Replayed::Modifiers { robot, sensor, yaml } => {
                 self.retooling(&robot, &sensor, &yaml).map_err(|error| error.to_string())?
             }
+            Replayed::Visible { robot, visible } => set_visibility(&self.world, &robot, visible)?,
             Replayed::Spawn(spawned) => self.spawning(spawned)?,
         };
         let Recorded { time, link, sequence, .. } = *recorded;
@@ -317,6 +327,8 @@ impl Simulation {
         manifest.seed = self.world.realm(0).seed();
         manifest.choices =
             self.choices().iter().map(|choice| (choice.sensor.clone(), choice.chosen.to_owned())).collect();
+        let digest = |plugin: Plugin| (plugin.name.to_string(), format!("{:032x}", plugin.digest));
+        manifest.plugins = self.plugins().into_iter().map(digest).collect();
         let unwritable = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
         let directory = self.messenger.directory(&self.world);
         if let Some(pattern) = wants.unmatched(&directory) {

@@ -4,6 +4,7 @@ use crate::choose::Choice;
 use crate::judge::Failure;
 use crate::links::LinkReport;
 use crate::pace::Late;
+use crate::plugins::Plugin;
 use crate::record::RecordOutcome;
 use muster_core::component::Sense;
 use muster_core::time::SimTime;
@@ -90,6 +91,11 @@ impl Meter {
     }
 }
 
+fn plugin_json(plugin: &Plugin) -> Value {
+    let (path, digest) = (plugin.path.display().to_string(), format!("{:032x}", plugin.digest));
+    json!({ "name": plugin.name, "version": plugin.version, "path": path, "digest": digest })
+}
+
 /// Requested and achieved rate of the sensors of one name on one sort of robot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SensorRate {
@@ -170,6 +176,8 @@ pub struct Report {
     pub events: Vec<Happened>,
     /// What was left to the machine to choose.
     pub choices: Vec<Choice>,
+    /// The plug-ins it used.
+    pub plugins: Vec<Plugin>,
     /// What links carried.
     pub links: Vec<LinkReport>,
     /// What was recorded.
@@ -288,6 +296,7 @@ impl Report {
             "faults": self.faults,
             "events": events,
             "event_counts": self.event_counts,
+            "plugins": self.plugins.iter().map(plugin_json).collect::<Vec<Value>>(),
             "choices": self.choices.iter().map(Choice::json).collect::<Vec<Value>>(),
             "recording": self.recording.as_ref().map(recording_json),
             "links": self.links.iter().map(|link| link.json(self.wall_time_s)).collect::<Vec<Value>>(),

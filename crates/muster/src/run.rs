@@ -13,6 +13,7 @@ use muster_core::time::SimTime;
 use muster_core::world::{Realm, World};
 use muster_links::link::{Pace, Turn, Wish};
 use muster_links::record::recorder::Recorder;
+use muster_scenario::text::OnFault;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub enum Ended {
     Interrupted,
     /// A deadline was missed under `require_rt`.
     Late,
+    /// A component failed under `on_fault: stop`.
+    Faulty,
 }
 
 impl Ended {
@@ -51,6 +54,7 @@ impl Ended {
             Self::Timeout => "timeout",
             Self::Interrupted => "interrupted",
             Self::Late => "late",
+            Self::Faulty => "faulty",
         }
     }
 }
@@ -328,6 +332,9 @@ impl Runner {
             self.windows += 1;
             self.meter.add(&window);
             self.note(sim, watcher);
+            if self.faulty(sim) {
+                break Ended::Faulty;
+            }
             if self.wait(sim, watcher) && options.require_rt {
                 break Ended::Late;
             }
@@ -449,10 +456,20 @@ impl Runner {
         if let Some(error) = sim.recorder_mut().and_then(Recorder::take_error) {
             watcher.event(Event::Unrecorded(error));
         }
+        for trouble in sim.take_troubles() {
+            watcher.event(Event::Fault(trouble.clone()));
+            self.accounts[0].faults.push(trouble);
+        }
         for refusal in sim.world_mut().take_refusals() {
             watcher.event(Event::Refused(refusal.clone()));
             self.refusals.push(refusal);
         }
+    }
+
+    /// True if the run is to stop because something failed.
+    fn faulty(&self, sim: &Simulation) -> bool {
+        let failed = self.accounts.iter().any(|account| !account.faults.is_empty());
+        failed && sim.scenario().run.on_fault == OnFault::Stop
     }
 
     /// Waits for the window's end; true if it was missed.
@@ -510,6 +527,7 @@ impl Runner {
             choices: sim.choices().to_vec(),
             links: sim.link_reports(),
             notes: self.notes.clone(),
+            plugins: sim.plugins(),
             refusals: self.refusals.clone(),
             expected: account.judge.len(),
             unjudged: account.judge.unjudged(sim.world().time()),

@@ -1,9 +1,9 @@
 //! A simulation: a world with the threads, clock and background it walks with.
 
-use crate::REGISTRY;
 use crate::choose::{Choice, Pins, choose};
 use crate::library;
 use crate::links::{LinkReport, Switchboard};
+use crate::plugins::{self, Engines, Extensions, Plugin};
 use crate::record::{Script, manifest};
 use crate::sink::{Messenger, Sink};
 use muster_core::command::{Action, Command, Recipe};
@@ -101,6 +101,8 @@ pub struct LoadError {
     pub problems: Vec<Problem>,
     /// The problems as people read them.
     pub rendered: String,
+    /// A plug-in was refused.
+    pub refused: bool,
 }
 
 impl std::fmt::Display for LoadError {
@@ -114,11 +116,20 @@ impl std::error::Error for LoadError {}
 impl LoadError {
     fn new(files: &Files, problems: Vec<Problem>) -> Self {
         let rendered: Vec<String> = problems.iter().map(|problem| files.render(problem, Paint::Plain)).collect();
-        Self { problems, rendered: rendered.join("\n") }
+        let refused = problems.iter().any(|problem| problem.refused);
+        Self { problems, rendered: rendered.join("\n"), refused }
     }
 
     fn plain(expected: &str, found: impl std::fmt::Display) -> Self {
-        Self { problems: Vec::new(), rendered: format!("error: found {found}, expected {expected}") }
+        Self::said(format!("error: found {found}, expected {expected}"))
+    }
+
+    fn said(rendered: String) -> Self {
+        Self { problems: Vec::new(), rendered, refused: false }
+    }
+
+    pub(crate) fn refused(rendered: String) -> Self {
+        Self { refused: true, ..Self::said(rendered) }
     }
 }
 
@@ -130,8 +141,6 @@ enum Threading {
 
 /// A world and what it walks with.
 pub struct Simulation {
-    /// The scenario it was made from.
-    scenario: Scenario,
     pub(crate) world: World,
     threading: Threading,
     background: Box<dyn Background<LookJob>>,
@@ -149,6 +158,11 @@ pub struct Simulation {
     pub(crate) recorder: Option<Recorder>,
     /// A recording that is walked again.
     pub(crate) script: Option<Script>,
+    troubles: Vec<String>,
+    engines: Engines,
+    /// Components end before what they may use; fields are dropped in this order.
+    scenario: Scenario,
+    extensions: Extensions,
 }
 
 /// How many jobs may be under way beside the loop.
@@ -157,13 +171,13 @@ const BACKGROUND_CAPACITY: usize = 64;
 impl Simulation {
     /// Loads a scenario file.
     pub fn load(path: &str, setup: &Setup) -> Result<Self, LoadError> {
-        Self::of(path, setup, |files, over| build::load(files, path, over, REGISTRY))
+        Self::of(path, setup, |files, over| build::load(files, path, over, plugins::registry()))
     }
 
     /// Loads a scenario from a text.
     pub fn from_text(text: &str, setup: &Setup) -> Result<Self, LoadError> {
         const NAME: &str = "scenario.yaml";
-        Self::of(NAME, setup, |files, over| build::load_text(files, NAME, text, over, REGISTRY))
+        Self::of(NAME, setup, |files, over| build::load_text(files, NAME, text, over, plugins::registry()))
     }
 
     fn of(
@@ -189,16 +203,22 @@ impl Simulation {
     }
 
     /// A simulation of a scenario as it is: `over` and `seeds` are for those who load one.
-    pub fn new(mut scenario: Scenario, setup: &Setup) -> Result<Self, LoadError> {
+    pub fn new(scenario: Scenario, setup: &Setup) -> Result<Self, LoadError> {
         let threads = setup.threads.unwrap_or(scenario.run.threads);
         let mut options = setup.options;
         if threads == Threads::PerRobot {
             options.lanes = 1;
         }
+        let extensions = Extensions::start(&scenario.extensions)?;
+        // if something fails from here on, components end before what they may use
+        let mut scenario = scenario;
         if let Some(model) = Arc::get_mut(&mut scenario.model) {
             model.environment.renderer = setup.render.engine(options.simd);
+            model.environment.offers = extensions.offers();
+            model.environment.call_limit = scenario.run.plugin_limit_ms.map(|ms| Duration::from_secs_f64(ms * 1e-3));
         }
-        let misplaced = |error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") };
+        let misplaced = |error| LoadError::said(format!("error: {error}"));
+        let engines = Engines::configure();
         let choices = choose(&mut scenario.model, options, &setup.pins).map_err(misplaced)?;
         let mut world = World::new(Arc::clone(&scenario.model), options).map_err(misplaced)?;
         hear_judged(&mut world, &scenario);
@@ -237,6 +257,9 @@ impl Simulation {
             manifest: None,
             recorder: None,
             script: None,
+            troubles: Vec::new(),
+            engines,
+            extensions,
         };
         simulation.messenger.note_start(&simulation.world);
         Ok(simulation)
@@ -244,6 +267,7 @@ impl Simulation {
 
     /// Walks one window, at most until `until`.
     pub fn walk_window(&mut self, until: SimTime) -> Window {
+        self.engines.start();
         self.act_by_script();
         self.messenger.follow(&mut self.world);
         let until = until.min(self.messenger.next_states()).min(self.next_scripted());
@@ -260,6 +284,9 @@ impl Simulation {
         if let Some(deliver_ns) = window.phases_ns.last_mut() {
             *deliver_ns += self.clock.now_ns().saturating_sub(before_ns);
         }
+        if !self.extensions.is_empty() {
+            self.serve_extensions();
+        }
         self.act_by_script();
         window
     }
@@ -267,6 +294,45 @@ impl Simulation {
     /// When a recording that is walked again goes on.
     fn next_scripted(&self) -> SimTime {
         self.script.as_ref().filter(|script| !script.done()).map_or(SimTime::NEVER, Script::next_time)
+    }
+
+    /// Lets extensions look at the world and ask for changes.
+    fn serve_extensions(&mut self) {
+        let services = self.scenario.registry.services;
+        for action in self.extensions.window(&self.world, services, &mut self.troubles) {
+            // a recording goes its way, and holds what they asked for then
+            if self.script.is_none() {
+                self.command(action);
+            }
+        }
+    }
+
+    /// What went wrong with extensions since this was last asked.
+    pub fn take_troubles(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.troubles)
+    }
+
+    /// The plug-ins it uses, in the order of their loading, with the digests of their files.
+    pub fn plugins(&self) -> Vec<Plugin> {
+        self.scenario.registry.plugins.map(|plugins| plugins.loaded()).unwrap_or_default()
+    }
+
+    /// Why two runs need not give the same bits: components that do not promise it. Empty if all do.
+    pub fn unrepeatable(&self) -> Vec<String> {
+        let mut reasons: Vec<String> = Vec::new();
+        let living = self.world.robots().map(|robot| &robot.cohort);
+        for cohort in self.scenario.cohorts.values().chain(living) {
+            let blueprint = &cohort.blueprint;
+            reasons.extend(blueprint.motion.unrepeatable());
+            reasons.extend(blueprint.drivers.iter().filter_map(|slot| slot.driver.unrepeatable()));
+            for slot in &blueprint.sensors {
+                reasons.extend(slot.sensor.unrepeatable());
+                reasons.extend(slot.modifiers.iter().filter_map(|modifier| modifier.modifier.unrepeatable()));
+            }
+        }
+        reasons.sort();
+        reasons.dedup();
+        reasons
     }
 
     /// Walks windows for a span of simulated time, as fast as possible.
@@ -297,7 +363,7 @@ impl Simulation {
     /// [`Simulation::take_answers`], under the number returned. An error says that there is no such service, or what it
     /// needs; whether the robot can do it is part of the answer.
     pub fn call(&mut self, robot: &str, service: &str, arguments: &[Datum]) -> Result<u64, String> {
-        let service = service::find(REGISTRY.services, service)?;
+        let service = service::find(self.scenario.registry.services, service)?;
         service.check(arguments)?;
         let (robot, arguments) = (robot.to_owned(), arguments.to_vec());
         self.command(Action::Call { robot, service, arguments, reply: true });
@@ -331,7 +397,7 @@ impl Simulation {
         let slot = blueprint.sensors.iter_mut().find(|slot| slot.name == sensor);
         let slot = slot.ok_or_else(|| LoadError::plain(&format!("a sensor of {robot}"), format!("{sensor:?}")))?;
         let mut files = Files::new(Vec::new(), library::Embedded);
-        let modifiers = build::modifiers(&mut files, sensor, yaml, slot.sensor.fields(), REGISTRY)
+        let modifiers = build::modifiers(&mut files, sensor, yaml, slot.sensor.fields(), self.scenario.registry)
             .map_err(|problems| LoadError::new(&files, problems))?;
         slot.set_modifiers(modifiers);
         let mark = format!(" modifiers of {sensor}: ");
@@ -342,7 +408,7 @@ impl Simulation {
         let cohorts = &mut self.scenario.cohorts;
         let cohort = cohorts.entry(blueprint.key.clone()).or_insert_with(|| Cohort::new(blueprint, &**wind));
         let cohort = Arc::clone(cohort);
-        let recipe = Some(Recipe { sensor: sensor.to_owned(), modifiers: yaml.to_owned() });
+        let recipe = Some(Recipe::Modifiers { sensor: sensor.to_owned(), yaml: yaml.to_owned() });
         Ok(Action::Retool { robot: robot.to_owned(), cohort, recipe })
     }
 
@@ -354,13 +420,12 @@ impl Simulation {
     /// Opens the links of the scenario: from now on programs outside can reach robots. `ports` says which ports are taken.
     pub fn open_links(&mut self, ports: PortBase) -> Result<(), LoadError> {
         let mut ports = ports;
-        let unopened = |error: Unopened| LoadError { problems: Vec::new(), rendered: error.to_string() };
+        let unopened = |error: Unopened| LoadError::said(error.to_string());
         let opened = Switchboard::open(&self.scenario.links, &self.world, (&mut ports, false));
         let (switchboard, sinks) = opened.map_err(unopened)?;
         self.switchboard = switchboard;
         for sink in sinks {
-            self.add_sink(sink)
-                .map_err(|error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") })?;
+            self.add_sink(sink).map_err(|error| LoadError::said(format!("error: {error}")))?;
         }
         Ok(())
     }
@@ -369,7 +434,7 @@ impl Simulation {
     pub fn planned_addresses(&self, ports: PortBase) -> Result<Vec<Address>, LoadError> {
         let mut ports = ports;
         let planned = Switchboard::open(&self.scenario.links, &self.world, (&mut ports, true));
-        let unopened = |error: Unopened| LoadError { problems: Vec::new(), rendered: error.to_string() };
+        let unopened = |error: Unopened| LoadError::said(error.to_string());
         planned.map(|(board, _)| board.addresses()).map_err(unopened)
     }
 
@@ -436,11 +501,11 @@ impl Simulation {
         let mut files = Files::new(Vec::new(), library::Embedded);
         let model = self.world.find(robot).map(|found| Arc::clone(&found.cohort));
         let cohort = model.ok_or_else(|| LoadError::plain("the name of a robot", format!("{robot:?}")))?;
-        let bindings = links::bindings(&mut files, (robot, &cohort.blueprint), yaml, REGISTRY)
+        let bindings = links::bindings(&mut files, (robot, &cohort.blueprint), yaml, self.scenario.registry)
             .map_err(|problems| LoadError::new(&files, problems))?;
         for binding in &bindings {
             let bound = self.switchboard.bind(binding, &self.world);
-            bound.map_err(|why| LoadError { problems: Vec::new(), rendered: format!("error: {why}") })?;
+            bound.map_err(|why| LoadError::said(format!("error: {why}")))?;
         }
         self.messenger.refresh(&mut self.world);
         Ok(())

@@ -61,7 +61,7 @@ impl Line {
 }
 
 /// Runs the scenario in real time while a program outside does something; the program ends the run.
-fn with(text: &str, outside: impl FnOnce(BTreeMap<String, String>) + Send) -> muster::Report {
+fn with(text: &str, outside: impl FnOnce(BTreeMap<String, String>) + Send) -> muster::report::Report {
     let setup = Setup { threads: Some(Threads::Count(1)), ..Setup::default() };
     let mut sim = Simulation::from_text(text, &setup).unwrap_or_else(|error| panic!("{error}"));
     sim.open_links(PortBase::Auto).unwrap();
@@ -103,7 +103,10 @@ fn w11_services_answer_as_clients_of_morse_expect() {
         assert_eq!(ask("3 r.way get_status"), "3 SUCCESS \"Arrived\"\n");
         assert!(ask("4 r.way goto [1]").contains("wrong # of parameters for service goto"));
         assert!(ask("5 r.way goto").contains("parameters expected for service goto"));
-        assert_eq!(ask("6 r.way fly"), "6 FAILED \"The request fly has not been registered in Socket service manager\"\n");
+        assert_eq!(
+            ask("6 r.way fly"),
+            "6 FAILED \"The request fly has not been registered in Socket service manager\"\n"
+        );
         assert_eq!(ask("7 simulation get_stream_port [\"x\"]"), "7 FAILED \"Stream unavailable for component x\"\n");
         let details = ask("8 simulation details []");
         let json: serde_json::Value = serde_json::from_str(details.trim_start_matches("8 SUCCESS ")).unwrap();
@@ -150,7 +153,10 @@ fn w06_streams_carry_samples_out_and_commands_in() {
             now = pose.json();
         }
         assert!(now["x"].as_f64().unwrap() > 0.3, "{now}");
-        assert_eq!(first.as_object().unwrap().keys().collect::<Vec<_>>(), ["timestamp", "x", "y", "z", "yaw", "pitch", "roll"]);
+        assert_eq!(
+            first.as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["timestamp", "x", "y", "z", "yaw", "pitch", "roll"]
+        );
         let all = Line::to(&at["r.all"]).json();
         assert!(all["r.imu"]["linear_acceleration"][2].as_f64().unwrap() > 9.0, "{all}");
         assert!(all["r.gps"]["latitude"].is_number(), "{all}");
@@ -163,7 +169,9 @@ fn one_port_carries_all_channels_of_a_fleet() {
         let mut fleet = Line::to(&at["fleet"]);
         fleet.send("{\"channel\": \"r.moton\", \"data\": {}}\n");
         assert!(fleet.json()["error"].as_str().unwrap().contains("no actuator"));
-        fleet.send("{\"subscribe\": [\"*.here\", \"r.truth\"]}\n{\"channel\": \"other.motion\", \"data\": {\"v\": 2}}\n");
+        fleet.send(
+            "{\"subscribe\": [\"*.here\", \"r.truth\"]}\n{\"channel\": \"other.motion\", \"data\": {\"v\": 2}}\n",
+        );
         let mut heard: BTreeMap<String, usize> = BTreeMap::new();
         let mut x = 0.0;
         while heard.values().sum::<usize>() < 100 {

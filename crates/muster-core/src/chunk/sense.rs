@@ -28,8 +28,9 @@ impl Lanes {
                 true => self.measure_jointed(cohort, index, sample, &mut fresh, around),
                 false => feel.measure(&mut self.measure(cohort, index, sample, &mut fresh, around)),
             });
+            let lost = self.blame(cohort, now, |what| format!("sensor {:?} {what}", slot.name));
             match panic {
-                None => self.keep_sample(cohort, (index, sample), &mut fresh, around.environment),
+                None => self.keep_sample(cohort, (index, sample, lost), &mut fresh, around.environment),
                 Some(panic) => {
                     self.sensors[index].broken = true;
                     self.isolate_all(cohort, now, &format!("sensor {:?} {panic}", slot.name));
@@ -70,6 +71,8 @@ impl Lanes {
                 last_ns: &self.int[integers::LAST_CONTACT],
                 with: cohort.layout.touched.map(|column| &self.int[column]),
             },
+            kept: &mut self.sensor_kept[index],
+            faults: &mut self.failed,
         }
     }
 
@@ -112,13 +115,12 @@ impl Lanes {
     fn keep_sample(
         &mut self,
         cohort: &Cohort,
-        (index, sample): (usize, u64),
+        (index, sample, mut lost): (usize, u64, u32),
         fresh: &mut [Column],
         environment: &Environment,
     ) {
         let (slot, columns) = (&cohort.blueprint.sensors[index], &cohort.layout.sensors[index]);
         let len = columns.sample.1 - columns.sample.0;
-        let mut lost = 0_u32;
         if !slot.modifiers.is_empty() {
             for lane in 0..self.len {
                 let mut kept = false;

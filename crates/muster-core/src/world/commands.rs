@@ -171,6 +171,7 @@ impl World {
     fn retool(&mut self, robot: &str, cohort: &Arc<Cohort>) -> Result<(), String> {
         let number = self.number_of(robot)?;
         self.stale = true;
+        let kept = self.state.take_kept(number);
         let carried = self.state.retool(number, cohort);
         self.state.wire(number).map_err(|error| error.to_string())?;
         // what is new starts where the robot is; what was there goes on as it was
@@ -178,6 +179,7 @@ impl World {
         if let Some(carried) = carried {
             self.state.carry(number, &carried);
         }
+        self.state.give_kept(number, kept);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@
 //! | `setpoint` | who | mode, four numbers | |
 //! | `set`, `add_property` | | values | path |
 //! | `teleport` | who | position, orientation x y z w | |
-//! | `delete`, `detach` | who | | |
+//! | `delete`, `detach`, `show`, `hide` | who | | |
 //! | `attach` | who | none for a weld, the point of a hitch | to whom |
 //! | `call` | who | arguments that are numbers | service, `reply` or nothing, arguments that are words |
 //! | `cancel` | | | the call's number |
@@ -20,7 +20,7 @@
 
 use crate::ros::messages::CommandRecord;
 use glam::{DQuat, DVec3};
-use muster_core::command::{Action, Applied, Command};
+use muster_core::command::{Action, Applied, Command, Recipe};
 use muster_core::component::Pose;
 use muster_core::contact::Bond;
 use muster_core::service::{self, Datum, Service};
@@ -103,6 +103,13 @@ pub enum Deed {
         /// The modifiers, as under `modifiers:`.
         yaml: String,
     },
+    /// Shows or hides a robot.
+    Visible {
+        /// The robot.
+        robot: String,
+        /// Whether it is to be seen.
+        visible: bool,
+    },
     /// See [`Action::Spawn`].
     Spawn(Spawned),
     /// The simulation began again.
@@ -155,6 +162,13 @@ pub enum Replayed {
         sensor: String,
         /// The modifiers.
         yaml: String,
+    },
+    /// Show or hide a robot.
+    Visible {
+        /// The robot.
+        robot: String,
+        /// Whether it is to be seen.
+        visible: bool,
     },
     /// Add this robot.
     Spawn(Spawned),
@@ -210,6 +224,7 @@ impl Recorded {
             }
             Deed::Cancel { sequence } => Action::Cancel { sequence },
             Deed::Modifiers { robot, sensor, yaml } => return Ok(Replayed::Modifiers { robot, sensor, yaml }),
+            Deed::Visible { robot, visible } => return Ok(Replayed::Visible { robot, visible }),
             Deed::Spawn(spawned) => return Ok(Replayed::Spawn(spawned)),
             Deed::Reset => return Ok(Replayed::Reset),
             Deed::Lost(what) => return Err(what),
@@ -231,9 +246,10 @@ fn deed(action: &Action) -> Deed {
             Deed::Call { robot, service: service.name.to_owned(), arguments, reply }
         }
         Action::Cancel { sequence } => Deed::Cancel { sequence },
-        Action::Retool { robot, recipe: Some(recipe), .. } => {
-            Deed::Modifiers { robot, sensor: recipe.sensor, yaml: recipe.modifiers }
+        Action::Retool { robot, recipe: Some(Recipe::Modifiers { sensor, yaml }), .. } => {
+            Deed::Modifiers { robot, sensor, yaml }
         }
+        Action::Retool { robot, recipe: Some(Recipe::Visible(visible)), .. } => Deed::Visible { robot, visible },
         Action::Retool { robot, recipe: None, .. } => {
             Deed::Lost(format!("robot {robot:?} was given another blueprint by a program"))
         }
@@ -293,6 +309,9 @@ fn write(deed: &Deed, message: &mut CommandRecord) {
         Deed::Modifiers { robot, sensor, yaml } => {
             put("modifiers", robot, Vec::new(), vec![sensor.clone(), yaml.clone()]);
         }
+        Deed::Visible { robot, visible } => {
+            put(if *visible { "show" } else { "hide" }, robot, Vec::new(), Vec::new());
+        }
         Deed::Spawn(spawned) => {
             let mut numbers = vec![f64::from(spawned.realm)];
             numbers.extend(pose_numbers(&spawned.pose).chain(spawned.velocity_mps.to_array()));
@@ -345,6 +364,7 @@ fn read(message: &CommandRecord) -> Result<Deed, String> {
         ("modifiers", [], [sensor, yaml]) => {
             Some(Deed::Modifiers { robot, sensor: sensor.clone(), yaml: yaml.clone() })
         }
+        ("show" | "hide", [], []) => Some(Deed::Visible { robot, visible: message.action == "show" }),
         ("spawn", numbers, words) => spawned(robot, numbers, words).map(Deed::Spawn),
         ("reset", [], []) => Some(Deed::Reset),
         ("lost", [], [what]) => Some(Deed::Lost(what.clone())),
@@ -436,6 +456,7 @@ mod tests {
                     Deed::Spawn(Spawned { robot, realm, key, pose, velocity_mps, attached })
                 }
             ),
+            (word(), any::<bool>()).prop_map(|(robot, visible)| Deed::Visible { robot, visible }),
             Just(Deed::Reset),
             word().prop_map(Deed::Lost),
         ]

@@ -28,14 +28,14 @@ spec! {
 
 /// A lamp.
 pub const LIGHT: Kind<dyn Actuator> =
-    Kind { name: "light", doc: "The robot's lamp: {emit}; toggle.", fields: Light::FIELDS, build: build::<Light> };
+    Kind { name: "light", doc: "The robot's lamp: {emit}; toggle.", fields: Light::FIELDS, build: &build::<Light> };
 
 /// Keys.
 pub const KEYBOARD: Kind<dyn Actuator> = Kind {
     name: "keyboard",
     doc: "Keys of a robot with the driver keyboard: press, release.",
     fields: Keyboard::FIELDS,
-    build: build::<Keyboard>,
+    build: &build::<Keyboard>,
 };
 
 /// The end of the robot.
@@ -43,7 +43,7 @@ pub const DESTROYER: Kind<dyn Actuator> = Kind {
     name: "destroyer",
     doc: "Removes the robot: destroy.",
     fields: Destroyer::FIELDS,
-    build: build::<Destroyer>,
+    build: &build::<Destroyer>,
 };
 
 fn switch(on: bool) -> Ask {

@@ -55,7 +55,7 @@ pub const ATTITUDE: Kind<dyn Actuator> = Kind {
     name: "attitude",
     doc: "Attitude and thrust from 0 to 1 in axes forward, right, down: {roll, pitch, yaw, thrust}; yaw is a rate.",
     fields: Attitude::FIELDS,
-    build: build::<Attitude>,
+    build: &build::<Attitude>,
 };
 
 /// Attitude and height.
@@ -63,7 +63,7 @@ pub const STABILIZED: Kind<dyn Actuator> = Kind {
     name: "stabilized",
     doc: "Pitch, roll, heading and height: {theta_c, phi_c, psi_c, h_c}; set_cons, stop. Level, it stays where it is.",
     fields: Stabilized::FIELDS,
-    build: build::<Stabilized>,
+    build: &build::<Stabilized>,
 };
 
 /// Speeds of engines.
@@ -72,7 +72,7 @@ pub const ENGINES: Kind<dyn Actuator> = Kind {
     doc: "Speeds of four engines, rad/s, for the motion quadrotor: {engines}. The same force and torque act, as far as the \
           rotors can.",
     fields: Engines::FIELDS,
-    build: build::<Engines>,
+    build: &build::<Engines>,
 };
 
 /// A controller holds attitudes.

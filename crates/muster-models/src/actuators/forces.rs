@@ -32,7 +32,7 @@ pub const STEER_FORCE: Kind<dyn Actuator> = Kind {
     name: "steer_force",
     doc: "Steering angle, driving and braking force, for cars and robots on wheels with springs: {steer, force, brake}.",
     fields: SteerForce::FIELDS,
-    build: build::<SteerForce>,
+    build: &build::<SteerForce>,
 };
 
 /// Force and torque.
@@ -40,7 +40,7 @@ pub const FORCE_TORQUE: Kind<dyn Actuator> = Kind {
     name: "force_torque",
     doc: "Force and torque on a robot whose motion takes them (single_body): {force, torque}.",
     fields: ForceTorque::FIELDS,
-    build: build::<ForceTorque>,
+    build: &build::<ForceTorque>,
 };
 
 impl Actuator for SteerForce {

@@ -42,7 +42,7 @@ pub const PAN_TILT: Kind<dyn Actuator> = Kind {
     name: "pan_tilt",
     doc: "Angles of the joints pan and tilt: {pan, tilt}; set_pan_tilt, get_pan_tilt, look_at_point, look_at_object.",
     fields: PanTilt::FIELDS,
-    build: build::<PanTilt>,
+    build: &build::<PanTilt>,
 };
 
 /// All joints.
@@ -51,7 +51,7 @@ pub const JOINTS: Kind<dyn Actuator> = Kind {
     doc: "Positions of all joints by name, rad or m; set_rotation, set_rotations, rotate, rotate_joints, set_translation, \
           translate, get_joints, get_dofs, get_IK_limits.",
     fields: Joints::FIELDS,
-    build: build::<Joints>,
+    build: &build::<Joints>,
 };
 
 /// A gripper.
@@ -59,7 +59,7 @@ pub const GRIPPER: Kind<dyn Actuator> = Kind {
     name: "gripper",
     doc: "Takes hold of the nearest thing before the robot and lets go of it: grab, release.",
     fields: Gripper::FIELDS,
-    build: build::<Gripper>,
+    build: &build::<Gripper>,
 };
 
 impl PanTilt {

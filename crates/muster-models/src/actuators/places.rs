@@ -45,7 +45,7 @@ pub const WAYPOINT: Kind<dyn Actuator> = Kind {
     name: "waypoint",
     doc: "A place to go to: {x, y, z, tolerance, speed}; goto, setdest, stop, resume, get_status.",
     fields: Waypoint::FIELDS,
-    build: build::<Waypoint>,
+    build: &build::<Waypoint>,
 };
 
 /// One place.
@@ -53,7 +53,7 @@ pub const DESTINATION: Kind<dyn Actuator> = Kind {
     name: "destination",
     doc: "A place to go to with the actuator's own speed and tolerance: {x, y, z}.",
     fields: Destination::FIELDS,
-    build: build::<Destination>,
+    build: &build::<Destination>,
 };
 
 /// Places in the air.
@@ -61,7 +61,7 @@ pub const ROTORCRAFT_WAYPOINT: Kind<dyn Actuator> = Kind {
     name: "rotorcraft_waypoint",
     doc: "A place in the air and a heading: {x, y, z, yaw, tolerance}; goto (which leaves the heading), setdest, get_status.",
     fields: RotorcraftWaypoint::FIELDS,
-    build: build::<RotorcraftWaypoint>,
+    build: &build::<RotorcraftWaypoint>,
 };
 
 const X: Input = Input::needed("x", "Where to, east, m.");

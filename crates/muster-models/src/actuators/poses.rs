@@ -26,7 +26,7 @@ pub const TELEPORT: Kind<dyn Actuator> = Kind {
     name: "teleport",
     doc: "Puts the robot somewhere else at once: {x, y, z, yaw, pitch, roll}; translate, rotate.",
     fields: Teleport::FIELDS,
-    build: build::<Teleport>,
+    build: &build::<Teleport>,
 };
 
 /// Turns the robot where it is.
@@ -34,7 +34,7 @@ pub const ORIENTATION: Kind<dyn Actuator> = Kind {
     name: "orientation",
     doc: "Turns the robot where it is, at once: {yaw, pitch, roll}.",
     fields: Orientation::FIELDS,
-    build: build::<Orientation>,
+    build: &build::<Orientation>,
 };
 
 /// The pose of a robot as teleport takes it: x, y, z, yaw, pitch, roll.

@@ -31,7 +31,7 @@ pub const V_OMEGA: Kind<dyn Actuator> = Kind {
     name: "v_omega",
     doc: "Speed forward and turn rate: {v, w}; set_speed, stop.",
     fields: VOmega::FIELDS,
-    build: build::<VOmega>,
+    build: &build::<VOmega>,
 };
 
 /// Speeds forward and to the left, and turn rate.
@@ -39,7 +39,7 @@ pub const XY_OMEGA: Kind<dyn Actuator> = Kind {
     name: "xy_omega",
     doc: "Speed forward and to the left, and turn rate, for robots that move sideways: {x, y, w}; stop.",
     fields: XyOmega::FIELDS,
-    build: build::<XyOmega>,
+    build: &build::<XyOmega>,
 };
 
 /// A velocity in space.
@@ -47,7 +47,7 @@ pub const VELOCITY: Kind<dyn Actuator> = Kind {
     name: "velocity",
     doc: "Velocity in the frame of the heading, and turn rate, for aircraft: {vx, vy, vz, vyaw}; setvel, stop.",
     fields: Velocity::FIELDS,
-    build: build::<Velocity>,
+    build: &build::<Velocity>,
 };
 
 const STOP: Offer = Offer { name: "stop", takes: &[], least: 0, doc: "Stops the robot." };

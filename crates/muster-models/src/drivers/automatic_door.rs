@@ -4,7 +4,7 @@
 use super::joint_script::target;
 use crate::sensors::neighbours;
 use glam::DVec3;
-use muster_core::component::{Control, Driver, Kind, Misfit, Pose, Reading, Subscription};
+use muster_core::component::{Control, Driver, Fitting, Kind, Misfit, Pose, Reading, Subscription};
 use muster_core::joints::{Frame, joint_numbers, jointed};
 use muster_core::lanes::Quantity;
 use muster_core::spec;
@@ -42,7 +42,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "automatic_door",
     doc: "Opens when a robot comes within a range, closes a while after the last was seen there.",
     fields: AutomaticDoorSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <AutomaticDoorSpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(AutomaticDoor { spec, leaves: Vec::new() }))
     },
@@ -88,7 +88,8 @@ impl Driver for AutomaticDoor {
         vec![Subscription::own(&self.spec.near, neighbours::KIND.name)]
     }
 
-    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Driver>>, Misfit> {
+    fn fitted(&self, robot: &Fitting<'_>) -> Result<Option<Arc<dyn Driver>>, Misfit> {
+        let frames = robot.frames;
         let numbers = joint_numbers(frames, self.spec.leaves.iter().map(|leaf| leaf.joint.as_str()))?;
         let joints: Vec<&Frame> = jointed(frames).collect();
         let leaf = |(leaf, joint): (&LeafSpec, usize)| -> Result<Leaf, Misfit> {

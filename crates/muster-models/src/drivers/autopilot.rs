@@ -92,7 +92,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "autopilot",
     doc: "Controller of a small aircraft: course, altitude and airspeed, circles around positions, climb and turn rates.",
     fields: AutopilotSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <AutopilotSpec as Spec>::read(node, path, also, problems)?;
         match Gains::new(&spec) {
             Ok(gains) => Some(Arc::new(Autopilot { spec, gains })),

@@ -71,7 +71,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "balance",
     doc: "Keeps a two-wheeled pendulum upright and drives it to velocity setpoints, by linear-quadratic control.",
     fields: BalanceSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <BalanceSpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(Balance::new(spec, rate_of(node))))
     },

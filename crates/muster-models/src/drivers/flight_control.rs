@@ -89,7 +89,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "flight_control",
     doc: "Flies a quadrotor to setpoints: an outer loop from truth, and an integer inner loop from the IMU.",
     fields: FlightControlSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <FlightControlSpec as Spec>::read(node, path, also, problems)?;
         let rate_hz = rate_of(node, path, problems)?;
         let airframe = within_range(Airframe::new(airframe_of(&spec)), node, path, problems)?;

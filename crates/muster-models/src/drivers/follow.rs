@@ -31,7 +31,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "follow",
     doc: "Keeps at a distance from another robot, reading that robot's pose sensor.",
     fields: FollowSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <FollowSpec as Spec>::read(node, path, also, problems)?;
         if !spec.leader.contains('.') {
             let place = node.get("leader").map_or(node.place, |leader| leader.place);

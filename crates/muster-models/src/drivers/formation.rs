@@ -78,7 +78,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "formation",
     doc: "Keeps a place in a formation and avoids others and obstacles by artificial potentials.",
     fields: FormationSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <FormationSpec as Spec>::read(node, path, also, problems)?;
         if spec.clearance_m >= spec.radius_m {
             let place = node.get("clearance_m").map_or(node.place, |clearance| clearance.place);

@@ -17,8 +17,8 @@
 //! other it stops. Joints that are named neither in `legs` nor in `swings` are left to others.
 
 use super::pilot::{By, Pilot};
-use muster_core::component::{Control, Driver, Kind, Misfit, Pose, Subscription};
-use muster_core::joints::{Frame, joint_numbers, mode};
+use muster_core::component::{Control, Driver, Fitting, Kind, Misfit, Pose, Subscription};
+use muster_core::joints::{joint_numbers, mode};
 use muster_core::lanes::{Quantity, setpoint};
 use muster_core::math;
 use muster_core::node::{Node, Problems};
@@ -124,7 +124,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "gait",
     doc: "Walks: turns setpoints of velocity or position into the joints of any number of legs.",
     fields: GaitSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <GaitSpec as Spec>::read(node, path, also, problems)?;
         fits(&spec, node, path, problems).then(|| Arc::new(Gait::new(spec)) as Arc<dyn Driver>)
     },
@@ -500,7 +500,8 @@ impl Driver for Gait {
         vec![Subscription { optional: true, ..Subscription::own(&self.spec.pose, "") }]
     }
 
-    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Driver>>, Misfit> {
+    fn fitted(&self, robot: &Fitting<'_>) -> Result<Option<Arc<dyn Driver>>, Misfit> {
+        let frames = robot.frames;
         let number = |name: &String| joint_numbers(frames, [name.as_str()]).map(|numbers| numbers[0]);
         let perhaps = |name: &Option<String>| name.as_ref().map(number).transpose();
         let leg = |leg: &LegSpec| -> Result<LegJoints, Misfit> {

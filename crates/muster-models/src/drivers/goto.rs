@@ -44,7 +44,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "goto",
     doc: "Goes to a place, told in the scenario or while it runs (status: transit, arrived, stopped, preempted).",
     fields: GotoSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Goto { spec: <GotoSpec as Spec>::read(node, path, also, problems)? }))
     },
 };

@@ -75,7 +75,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "helicopter_control",
     doc: "Flies a helicopter to setpoints: guidance over loops of attitude and turn rate, gains from its parameters.",
     fields: HelicopterControlSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <HelicopterControlSpec as Spec>::read(node, path, also, problems)?;
         let helicopter = AsMotion::or_default(spec.helicopter.as_ref())?;
         if helicopter.rotor_chord_m * helicopter.tail_chord_m == 0.0 {

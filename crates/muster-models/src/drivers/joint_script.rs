@@ -1,7 +1,7 @@
 //! Joint script: moves joints to positions at times, once or again and again. A door that is opened, a lift that goes up
 //! and down, a camera that looks around. Between two moves of a joint others may command it.
 
-use muster_core::component::{Control, Driver, Kind, Misfit, Pose};
+use muster_core::component::{Control, Driver, Fitting, Kind, Misfit, Pose};
 use muster_core::joints::{Frame, Joint, joint_numbers, jointed};
 use muster_core::lanes::Quantity;
 use muster_core::spec;
@@ -65,7 +65,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "joint_script",
     doc: "Moves joints to places at times: doors, lifts, cameras that look around.",
     fields: JointScriptSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let mut spec = <JointScriptSpec as Spec>::read(node, path, also, problems)?;
         spec.moves.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         Some(Arc::new(JointScript { spec, moves: Vec::new() }))
@@ -100,7 +100,8 @@ impl Driver for JointScript {
         const { &[Quantity::one("made")] }
     }
 
-    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Driver>>, Misfit> {
+    fn fitted(&self, robot: &Fitting<'_>) -> Result<Option<Arc<dyn Driver>>, Misfit> {
+        let frames = robot.frames;
         let numbers = joint_numbers(frames, self.spec.moves.iter().map(|step| step.joint.as_str()))?;
         let joints: Vec<&Frame> = jointed(frames).collect();
         let place = |(step, joint): (&MoveSpec, usize)| step.target(joints[joint]).map(|place| (joint, place));

@@ -84,7 +84,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "keyboard",
     doc: "Drives by keys that are held down, by a script, by services or by the property `driver.pressed`.",
     fields: KeyboardSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let mut spec = <KeyboardSpec as Spec>::read(node, path, also, problems)?;
         if let Some(at) = spec.keys.iter().position(|event| event.press.is_some() == event.release.is_some()) {
             let place = node.get("keys").map_or(node.place, |keys| keys.place);

@@ -78,7 +78,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "marine_control",
     doc: "Steers boats and submarines to setpoints: loops of speed, heading and depth over thrust allocation.",
     fields: MarineControlSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <MarineControlSpec as Spec>::read(node, path, also, problems)?;
         let vessel = AsMotion::or_default(spec.vessel.as_ref())?;
         let block = node.get("vessel").unwrap_or(node);

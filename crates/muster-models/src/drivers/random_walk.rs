@@ -25,7 +25,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "random_walk",
     doc: "Drives on at a constant speed and turns to a new random rate now and then.",
     fields: RandomWalkSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <RandomWalkSpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(RandomWalk { spec }))
     },

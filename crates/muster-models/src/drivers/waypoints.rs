@@ -47,7 +47,7 @@ pub const KIND: Kind<dyn Driver> = Kind {
     name: "waypoints",
     doc: "Goes from place to place and says when it has arrived (status: transit, arrived, stopped, preempted).",
     fields: WaypointsSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <WaypointsSpec as Spec>::read(node, path, also, problems)?;
         for (at, point) in spec.points_m.iter().enumerate() {
             if !(2..=3).contains(&point.len()) {

@@ -19,7 +19,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "delay",
     doc: "Samples become visible later than they were measured.",
     fields: Delay::FIELDS,
-    build: build::<Delay>,
+    build: &build::<Delay>,
 };
 
 impl Modifier for Delay {

@@ -18,7 +18,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "dropout",
     doc: "Samples are lost with a probability.",
     fields: Dropout::FIELDS,
-    build: build::<Dropout>,
+    build: &build::<Dropout>,
 };
 
 impl Modifier for Dropout {

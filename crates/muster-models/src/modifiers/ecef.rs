@@ -18,7 +18,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "ecef",
     doc: "Positions in the world become earth-centred coordinates, ecef_m.",
     fields: Ecef::FIELDS,
-    build: build::<Ecef>,
+    build: &build::<Ecef>,
 };
 
 const MADE: &[Quantity] = &[Quantity::many("ecef_m", 3)];

@@ -83,7 +83,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "expression",
     doc: "Fields get new values by expressions over the sample, time, random numbers and a state of their own: value, time_s, period_s, index, noise, uniform.",
     fields: Expression::FIELDS,
-    build,
+    build: &build,
 };
 
 /// The most numbers a modifier may remember.

@@ -21,7 +21,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "feet",
     doc: "Metres become feet, also in speeds and accelerations; fields are renamed from _m to _ft.",
     fields: Feet::FIELDS,
-    build: build::<Feet>,
+    build: &build::<Feet>,
 };
 
 const METRES_PER_FOOT: f64 = 0.3048;

@@ -29,7 +29,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "gaussian_noise",
     doc: "White Gaussian noise on positions, rotations or any field.",
     fields: GaussianNoise::FIELDS,
-    build: build::<GaussianNoise>,
+    build: &build::<GaussianNoise>,
 };
 
 const POSITION: &str = "position_m";

@@ -18,7 +18,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "geodetic",
     doc: "Positions in the world become WGS84 latitude_deg, longitude_deg and altitude_m.",
     fields: Geodetic::FIELDS,
-    build: build::<Geodetic>,
+    build: &build::<Geodetic>,
 };
 
 const MADE: &[Quantity] = &[Quantity::one("latitude_deg"), Quantity::one("longitude_deg"), Quantity::one("altitude_m")];

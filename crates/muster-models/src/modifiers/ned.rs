@@ -45,7 +45,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "ned",
     doc: "Axes of world and body become north-east-down and forward-right-down, or back; angles and orientations too.",
     fields: Ned::FIELDS,
-    build: build::<Ned>,
+    build: &build::<Ned>,
 };
 
 impl Ned {

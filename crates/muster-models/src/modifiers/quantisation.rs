@@ -31,7 +31,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "quantisation",
     doc: "Numbers are rounded to multiples of a step, or to the levels of a converter with so many bits over a range.",
     fields: Quantisation::FIELDS,
-    build,
+    build: &build,
 };
 
 /// Makes one if it says what the levels are.

@@ -27,7 +27,7 @@ spec! {
 
 /// Saturation.
 pub const KIND: Kind<dyn Modifier> =
-    Kind { name: "saturation", doc: "Numbers are limited to a range.", fields: Saturation::FIELDS, build };
+    Kind { name: "saturation", doc: "Numbers are limited to a range.", fields: Saturation::FIELDS, build: &build };
 
 /// Makes one if its range is one.
 fn build(node: &Node, path: &str, also_valid: &[&str], problems: &mut Problems) -> Option<Arc<dyn Modifier>> {

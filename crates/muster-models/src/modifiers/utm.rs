@@ -32,7 +32,7 @@ pub const KIND: Kind<dyn Modifier> = Kind {
     name: "utm",
     doc: "Positions in the world become UTM easting, northing and altitude, utm_m, in the zone of the world's origin.",
     fields: Utm::FIELDS,
-    build: build::<Utm>,
+    build: &build::<Utm>,
 };
 
 const MADE: &[Quantity] = &[Quantity::many("utm_m", 3)];

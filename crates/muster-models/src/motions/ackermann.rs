@@ -68,7 +68,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "ackermann",
     doc: "A car with Ackermann steering, rolling without slip; inputs are steering angle and speed.",
     fields: <AckermannSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <AckermannSpec as Spec>::read(node, path, also, problems)?;
         check(&spec, node, path, problems)?;
         Some(Arc::new(Ackermann::new(spec)))

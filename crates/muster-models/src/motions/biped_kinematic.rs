@@ -54,7 +54,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "biped_kinematic",
     doc: "Walks by its joints alone: one foot is fixed to the ground, the base follows; never shakes, slides or falls.",
     fields: <BipedKinematicSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <BipedKinematicSpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(BipedKinematic { spec, legs: [Vec::new(), Vec::new()] }))
     },

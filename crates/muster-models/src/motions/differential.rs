@@ -42,7 +42,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "differential",
     doc: "Two driven wheels on a plane, rolling without slip; inputs are wheel speeds.",
     fields: <DifferentialSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Differential::new(<DifferentialSpec as Spec>::read(node, path, also, problems)?)))
     },
 };

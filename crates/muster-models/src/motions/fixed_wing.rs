@@ -135,7 +135,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "fixed_wing",
     doc: "A small aircraft with stall, sideslip and products of inertia; inputs are surfaces and throttle.",
     fields: <FixedWingSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <FixedWingSpec as Spec>::read(node, path, also, problems)?;
         let [x, _, z] = spec.inertia_kgm2;
         if spec.inertia_xz_kgm2 * spec.inertia_xz_kgm2 >= x * z {

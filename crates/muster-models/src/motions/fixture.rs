@@ -24,7 +24,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "fixture",
     doc: "Stays where it is placed and moves only its joints: doors, lifts, masts; stops for nobody.",
     fields: <FixtureSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Fixture { spec: <FixtureSpec as Spec>::read(node, path, also, problems)? }))
     },
 };

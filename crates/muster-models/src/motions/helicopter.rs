@@ -134,7 +134,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "helicopter",
     doc: "A rigid body under a main and a tail rotor with inflow and flapping; inputs are blade pitches and disc tilt.",
     fields: <HelicopterSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <HelicopterSpec as Spec>::read(node, path, also, problems)?;
         for (name, [least, most]) in [("collective_rad", spec.collective_rad), ("pedal_rad", spec.pedal_rad)] {
             if least > most {

@@ -138,7 +138,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "marine",
     doc: "A boat or submarine: rigid body with added mass, damping, buoyancy of boxes and thrusters; inputs are thrusts.",
     fields: <MarineSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <MarineSpec as Spec>::read(node, path, also, problems)?;
         check(&spec, node, path, problems).then(|| -> Arc<dyn Motion> { Arc::new(Marine::new(spec)) })
     },

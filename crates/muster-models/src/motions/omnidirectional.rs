@@ -73,7 +73,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "omnidirectional",
     doc: "Omni or mecanum wheels: any direction while turning; inputs are wheel speeds.",
     fields: <OmnidirectionalSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <OmnidirectionalSpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(Omnidirectional::new(spec, node, path, problems)?))
     },

@@ -33,7 +33,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "point",
     doc: "Moves as told, by velocity or position, without forces.",
     fields: <PointSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Point::new(<PointSpec as Spec>::read(node, path, also, problems)?)))
     },
 };

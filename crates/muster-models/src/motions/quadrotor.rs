@@ -80,7 +80,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "quadrotor",
     doc: "A rigid body under four rotors, with rotor lag and drag; inputs are rotor speeds.",
     fields: <QuadrotorSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Quadrotor::new(<QuadrotorSpec as Spec>::read(node, path, also, problems)?)))
     },
 };

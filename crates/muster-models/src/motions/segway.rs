@@ -67,7 +67,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "segway",
     doc: "An inverted pendulum on two wheels, with pitch, forward and yaw dynamics; inputs are motor torques.",
     fields: <SegwaySpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Segway::new(<SegwaySpec as Spec>::read(node, path, also, problems)?)))
     },
 };

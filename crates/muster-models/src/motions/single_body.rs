@@ -73,7 +73,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "single_body",
     doc: "The whole robot is one body; centre of gravity and inertia follow its joints; wheels on springs with slip.",
     fields: <SingleBodySpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <SingleBodySpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(SingleBody::new(spec)))
     },

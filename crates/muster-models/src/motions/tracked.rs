@@ -66,7 +66,7 @@ pub const KIND: Kind<dyn Motion> = Kind {
     name: "tracked",
     doc: "Two tracks that slip as they turn, by their centres of rotation; inputs are sprocket speeds.",
     fields: <TrackedSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Tracked { spec: <TrackedSpec as Spec>::read(node, path, also, problems)? }))
     },
 };

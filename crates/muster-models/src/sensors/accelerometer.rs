@@ -29,7 +29,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "accelerometer",
     doc: "Distance since the last sample, velocity and acceleration by differences of its own samples, without gravity (MORSE).",
     fields: Accelerometer::FIELDS,
-    build: build::<Accelerometer>,
+    build: &build::<Accelerometer>,
 };
 
 /// What a sample holds, in the axes of the world.

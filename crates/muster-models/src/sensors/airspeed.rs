@@ -24,7 +24,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "airspeed",
     doc: "Pitot tube: true airspeed along the mount's x axis and its dynamic pressure.",
     fields: Airspeed::FIELDS,
-    build: build::<Airspeed>,
+    build: &build::<Airspeed>,
 };
 
 /// What a sample holds.

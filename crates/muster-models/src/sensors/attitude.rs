@@ -37,7 +37,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "attitude",
     doc: "Attitude and heading reference: orientation as quaternion and angles, angular velocity, with noise and drift.",
     fields: Attitude::FIELDS,
-    build: build::<Attitude>,
+    build: &build::<Attitude>,
 };
 
 /// What a sample holds.

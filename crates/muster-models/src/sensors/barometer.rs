@@ -28,7 +28,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "barometer",
     doc: "Barometer: air pressure by the standard atmosphere, and the altitude above sea level that belongs to it.",
     fields: Barometer::FIELDS,
-    build: build::<Barometer>,
+    build: &build::<Barometer>,
 };
 
 /// What a sample holds.

@@ -42,7 +42,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "battery",
     doc: "Charge of a battery that is drained by time, speed and thrust, and filled in zones of purpose charging.",
     fields: Battery::FIELDS,
-    build: build::<Battery>,
+    build: &build::<Battery>,
 };
 
 /// What a sample holds.

@@ -110,7 +110,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "camera",
     doc: "Images: colour, depth, objects, classes; pinhole with lens distortion, blur, noise. Made while somebody listens.",
     fields: CameraSpec::FIELDS,
-    build,
+    build: &build,
 };
 
 const COLOUR: Quantity = Quantity::one("colour");

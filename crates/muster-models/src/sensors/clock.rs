@@ -18,7 +18,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "clock",
     doc: "Simulation time in seconds, and exactly as whole seconds and nanoseconds.",
     fields: Clock::FIELDS,
-    build: build::<Clock>,
+    build: &build::<Clock>,
 };
 
 /// What a sample holds.

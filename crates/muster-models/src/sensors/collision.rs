@@ -21,7 +21,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "collision",
     doc: "Whether the robot touched something since the last sample, how often, and what: kind (0 robot, 1 obstacle) and id.",
     fields: Collision::FIELDS,
-    build: build::<Collision>,
+    build: &build::<Collision>,
 };
 
 /// What stands for nobody.

@@ -19,7 +19,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "contact_force",
     doc: "Force of all contacts on a body with mass over its last tick, in the axes of the world and of the mount.",
     fields: ContactForce::FIELDS,
-    build: build::<ContactForce>,
+    build: &build::<ContactForce>,
 };
 
 impl Sensor for ContactForce {

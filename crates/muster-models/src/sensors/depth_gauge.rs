@@ -26,7 +26,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "depth_gauge",
     doc: "Depth gauge: pressure of water and air at the mount, and the depth below the water's level that belongs to it.",
     fields: DepthGauge::FIELDS,
-    build: build::<DepthGauge>,
+    build: &build::<DepthGauge>,
 };
 
 /// What a sample holds.

@@ -91,7 +91,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "gps",
     doc: "Satellite navigation at three levels: position; WGS84 latitude, longitude, altitude with position and velocity; or these with course, fix, satellites and dilution of precision.",
     fields: Gps::FIELDS,
-    build: build::<Gps>,
+    build: &build::<Gps>,
 };
 
 /// What a sample of level `geodetic` holds.

@@ -21,7 +21,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "gyroscope",
     doc: "Yaw, pitch and roll of the mount in the world, and angular velocity in its own axes, without error (MORSE).",
     fields: Gyroscope::FIELDS,
-    build: build::<Gyroscope>,
+    build: &build::<Gyroscope>,
 };
 
 /// What a sample holds.

@@ -76,7 +76,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "imu",
     doc: "Inertial measurement unit: specific force (+g up at rest) and angular velocity in the axes of its mount.",
     fields: Imu::FIELDS,
-    build: build::<Imu>,
+    build: &build::<Imu>,
 };
 
 /// What a sample holds.

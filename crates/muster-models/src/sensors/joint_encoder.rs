@@ -3,8 +3,8 @@
 //! its joint. So a position is wrong by at most half a mark.
 
 use super::joint_state::{MOST, chosen, for_each_count};
-use muster_core::component::{Feel, Kind, Measure, Misfit, Sense, Sensor};
-use muster_core::joints::{Frame, Joint, jointed};
+use muster_core::component::{Feel, Fitting, Kind, Measure, Misfit, Sense, Sensor};
+use muster_core::joints::{Joint, jointed};
 use muster_core::lanes::{LANES, Quantity};
 use muster_core::math;
 use muster_core::spec;
@@ -29,7 +29,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "joint_encoder",
     doc: "Joint encoders: nearest mark of each joint, its position in rad or m, and the rate by the last two marks.",
     fields: JointEncoderSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <JointEncoderSpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(JointEncoder { spec, joints: Vec::new() }))
     },
@@ -64,7 +64,8 @@ impl Sensor for JointEncoder {
         Sense::Own(self)
     }
 
-    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
+    fn fitted(&self, robot: &Fitting<'_>) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
+        let frames = robot.frames;
         let per_unit: Vec<f64> = jointed(frames)
             .map(|frame| match frame.joint {
                 Joint::Slide(_) => self.spec.ticks_per_m,
@@ -142,7 +143,7 @@ mod tests {
     // S03
     #[test]
     fn an_encoder_is_the_joint_rounded_to_its_marks() {
-        let sensor = build(&[]).fitted(&arm()).expect("fits").expect("a sensor");
+        let sensor = build(&[]).fitted(&Fitting::frames(&arm())).expect("fits").expect("a sensor");
         let mut bench = Bench::new(&*sensor, 100.0);
         bench.truth.extend([[0.0; LANES]; 7]);
         bench.joints = JointColumns { first: body::COLUMNS, count: 2 };
@@ -164,10 +165,11 @@ mod tests {
 
     #[test]
     fn joints_are_chosen_by_name_and_unknown_ones_are_refused() {
-        let sensor = build(&["rail"]).fitted(&arm()).expect("fits").expect("a sensor");
+        let sensor = build(&["rail"]).fitted(&Fitting::frames(&arm())).expect("fits").expect("a sensor");
         assert_eq!(Quantity::total(sensor.fields()), 3);
-        let (found, expected) = build(&["tray"]).fitted(&arm()).err().expect("a fixed frame is no joint");
+        let (found, expected) =
+            build(&["tray"]).fitted(&Fitting::frames(&arm())).err().expect("a fixed frame is no joint");
         assert_eq!((found.as_str(), expected.as_str()), ("joint \"tray\"", "one of the robot's joints: pan, rail"));
-        assert!(build(&[]).fitted(&[]).is_err(), "a robot without joints");
+        assert!(build(&[]).fitted(&Fitting::frames(&[])).is_err(), "a robot without joints");
     }
 }

@@ -1,7 +1,7 @@
 //! Joint state: position, rate and command of joints, as they are. For what an encoder makes of them see
 //! [`joint_encoder`](super::joint_encoder).
 
-use muster_core::component::{Feel, Kind, Measure, Misfit, Sense, Sensor};
+use muster_core::component::{Feel, Fitting, Kind, Measure, Misfit, Sense, Sensor};
 use muster_core::joints::{Frame, joint_numbers, jointed};
 use muster_core::lanes::{LANES, Quantity};
 use muster_core::spec;
@@ -21,7 +21,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "joint_state",
     doc: "Position, rate and command of joints, in rad or m, without error.",
     fields: JointStateSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <JointStateSpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(JointState { spec, joints: Vec::new() }))
     },
@@ -83,7 +83,8 @@ impl Sensor for JointState {
         Sense::Own(self)
     }
 
-    fn fitted(&self, frames: &[Frame]) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
+    fn fitted(&self, robot: &Fitting<'_>) -> Result<Option<Arc<dyn Sensor>>, Misfit> {
+        let frames = robot.frames;
         let joints = chosen(frames, &self.spec.joints)?;
         Ok(Some(Arc::new(Self { spec: self.spec.clone(), joints })))
     }

@@ -28,7 +28,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "light",
     doc: "Illuminance by robots' lamps at the mount, with distance, angle and shadows; and its colour.",
     fields: LightSensor::FIELDS,
-    build: build::<LightSensor>,
+    build: &build::<LightSensor>,
 };
 
 /// What a sample holds: lux, and how much of it there is of red, green and blue.

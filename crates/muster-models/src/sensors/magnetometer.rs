@@ -40,7 +40,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "magnetometer",
     doc: "Magnetic field of the earth (World Magnetic Model 2025) in the axes of the mount, with soft and hard iron.",
     fields: Magnetometer::FIELDS,
-    build: build::<Magnetometer>,
+    build: &build::<Magnetometer>,
 };
 
 /// What a sample holds.

@@ -45,7 +45,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "neighbours",
     doc: "Other robots and obstacles within a radius, nearest first: relative position and velocity, radius, kind, id.",
     fields: Neighbours::FIELDS,
-    build: build::<Neighbours>,
+    build: &build::<Neighbours>,
 };
 
 /// What a sample holds for each neighbour, in the axes of the world.

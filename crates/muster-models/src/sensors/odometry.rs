@@ -61,7 +61,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "odometry",
     doc: "Wheel odometry at three levels: distances; displacement and turn; or the planar pose since the start, summed up from displacements, and the planar twist.",
     fields: Odometry::FIELDS,
-    build: build::<Odometry>,
+    build: &build::<Odometry>,
 };
 
 /// What a sample of level `integrated` holds.

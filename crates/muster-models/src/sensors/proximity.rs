@@ -34,7 +34,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "proximity",
     doc: "Tagged robots and obstacles within a distance in any direction, nearest first: distance, kind, id.",
     fields: Proximity::FIELDS,
-    build: build::<Proximity>,
+    build: &build::<Proximity>,
 };
 
 /// What a sample tells of each.

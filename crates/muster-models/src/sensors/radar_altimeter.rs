@@ -28,7 +28,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "radar_altimeter",
     doc: "Height above the ground or obstacle below, along the vertical, within a range.",
     fields: RadarAltimeter::FIELDS,
-    build: build_checked,
+    build: &build_checked,
 };
 
 /// What a sample holds.

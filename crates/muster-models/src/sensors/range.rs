@@ -142,7 +142,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "range",
     doc: "Ranges along rays: laser scanners, time-of-flight cameras, ultrasound, infrared; real devices by preset.",
     fields: RangeSpec::FIELDS,
-    build,
+    build: &build,
 };
 
 /// What a sample tells of each ray with `output: range`.

@@ -51,7 +51,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "semantic_camera",
     doc: "Tagged obstacles and robots in the field of view that are not hidden, nearest first, with their poses.",
     fields: SemanticCamera::FIELDS,
-    build: super::build::<SemanticCamera>,
+    build: &super::build::<SemanticCamera>,
 };
 
 /// What a sample holds for each object, in the frame of the camera.

@@ -30,7 +30,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "stereo",
     doc: "Two images in colour of one lens, a baseline apart: left and right. Made while somebody listens.",
     fields: StereoSpec::FIELDS,
-    build,
+    build: &build,
 };
 
 /// What a sample holds for each pixel.

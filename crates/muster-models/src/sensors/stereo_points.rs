@@ -43,7 +43,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "stereo_points",
     doc: "Points of the scene as stereo vision finds them, from geometry: depth noise grows with the square of depth.",
     fields: StereoPointsSpec::FIELDS,
-    build,
+    build: &build,
 };
 
 /// What a sample holds for each point.

@@ -75,6 +75,8 @@ impl Bench {
             wheels: &self.wheels,
             environment: &self.environment,
             simd: self.simd,
+            kept: &mut [],
+            faults: &mut Vec::new(),
         })
     }
 

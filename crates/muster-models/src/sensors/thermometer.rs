@@ -30,7 +30,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "thermometer",
     doc: "Temperature of the air, which rises near fires of the world.",
     fields: Thermometer::FIELDS,
-    build: build::<Thermometer>,
+    build: &build::<Thermometer>,
 };
 
 /// What a sample holds.

@@ -18,7 +18,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "truth",
     doc: "Ground truth of the mount: position, orientation and velocity in the world, angular velocity in its own axes.",
     fields: Truth::FIELDS,
-    build: build::<Truth>,
+    build: &build::<Truth>,
 };
 
 /// What a sample holds.

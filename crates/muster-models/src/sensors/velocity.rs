@@ -18,7 +18,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "velocity",
     doc: "Velocity of the mount in the world and in its own axes, and its angular velocity, without error.",
     fields: Velocity::FIELDS,
-    build: build::<Velocity>,
+    build: &build::<Velocity>,
 };
 
 /// What a sample holds.

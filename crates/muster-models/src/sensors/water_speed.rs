@@ -22,7 +22,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "water_speed",
     doc: "Speed log: velocity through the water along the mount's x axis.",
     fields: WaterSpeed::FIELDS,
-    build: build::<WaterSpeed>,
+    build: &build::<WaterSpeed>,
 };
 
 /// What a sample holds.

@@ -29,7 +29,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "wheel_encoder",
     doc: "Wheel encoders: counts of each wheel since the start, and the rate by the counts of the last period.",
     fields: WheelEncoder::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let sensor = <WheelEncoder as Spec>::read(node, path, also, problems)?;
         if (1..=MOST).contains(&sensor.wheels.len()) {
             return Some(Arc::new(sensor));

@@ -17,7 +17,7 @@ pub const KIND: Kind<dyn Sensor> = Kind {
     name: "world_state",
     doc: "Ground truth of every robot in the world: id, position, orientation and velocity.",
     fields: WorldState::FIELDS,
-    build: build::<WorldState>,
+    build: &build::<WorldState>,
 };
 
 /// What a sample holds for each robot.

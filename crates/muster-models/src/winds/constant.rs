@@ -19,7 +19,7 @@ pub const KIND: Kind<dyn Wind> = Kind {
     name: "constant",
     doc: "The same wind everywhere and always.",
     fields: <ConstantSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <ConstantSpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(Constant { mean_mps: spec.mean_mps.into() }))
     },

@@ -61,7 +61,7 @@ pub const KIND: Kind<dyn Wind> = Kind {
     name: "dryden",
     doc: "A mean wind with gusts by the Dryden spectra for low altitude.",
     fields: <DrydenSpec as Spec>::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Dryden::new(&<DrydenSpec as Spec>::read(node, path, also, problems)?)))
     },
 };

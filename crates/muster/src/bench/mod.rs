@@ -6,6 +6,7 @@
 mod cases;
 mod measure;
 mod pile;
+mod plugin;
 mod range;
 #[cfg(feature = "rapier")]
 mod rapier;
@@ -71,6 +72,7 @@ const CASES: &[Case] = &[
     Case { name: "differential-10000", timed: true, measure: cases::differential },
     Case { name: "vehicles-1000", timed: true, measure: special::vehicles },
     Case { name: "pile-1000", timed: true, measure: pile::pile },
+    Case { name: "plugin-1000", timed: false, measure: plugin::plugin },
     Case { name: "cameras-100", timed: true, measure: special::cameras },
     Case { name: "scanners-1000", timed: true, measure: cases::scanners },
     Case { name: "proximity-10000", timed: true, measure: cases::proximity },

@@ -2,9 +2,8 @@
 
 use super::options::Overrides;
 use super::progress::counted;
-use super::{INVALID, OK};
-use muster::REGISTRY;
-use muster::library;
+use super::{INVALID, OK, REFUSED};
+use muster::{library, plugins};
 use muster_core::node::Problem;
 use muster_core::time::SimTime;
 use muster_core::world::{Options, World};
@@ -23,7 +22,7 @@ pub(crate) fn check(scenarios: &[PathBuf], over: &Overrides) -> u8 {
     for path in scenarios {
         let setup = over.setup();
         let mut files = Files::new(setup.search, library::Embedded);
-        let loaded = build::load(&mut files, &path.to_string_lossy(), &setup.over, REGISTRY);
+        let loaded = build::load(&mut files, &path.to_string_lossy(), &setup.over, plugins::registry());
         let problems: &[Problem] = match &loaded {
             Ok(scenario) => &scenario.warnings,
             Err(problems) => problems,
@@ -36,7 +35,8 @@ pub(crate) fn check(scenarios: &[PathBuf], over: &Overrides) -> u8 {
             Err(problems) => {
                 let errors = problems.iter().filter(|problem| !problem.warning).count();
                 say!("{}: {}", path.display(), counted(errors, "error"));
-                code = INVALID;
+                let refused = problems.iter().any(|problem| problem.refused);
+                code = code.max(if refused { REFUSED } else { INVALID });
             }
         }
     }

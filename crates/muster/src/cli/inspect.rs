@@ -1,6 +1,6 @@
 //! `muster inspect`: robots, properties and schedule of a scenario, or one value by path.
 
-use super::{FAILED, INVALID, InspectArguments, OK};
+use super::{FAILED, InspectArguments, OK, unloaded};
 use comfy_table::{Table, presets};
 use muster::Simulation;
 use muster_core::actuator::ActuatorSlot;
@@ -17,10 +17,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> u8 {
     let setup = arguments.over.setup();
     let mut sim = match Simulation::load(&arguments.scenario.to_string_lossy(), &setup) {
         Ok(sim) => sim,
-        Err(error) => {
-            eprintln!("{error}");
-            return INVALID;
-        }
+        Err(error) => return unloaded(&error),
     };
     if let Some(path) = &arguments.path {
         listen(&mut sim, path);

@@ -1,20 +1,20 @@
 //! `muster list`: what can be used in scenarios, made from the registries.
 
 use super::OK;
-use muster::REGISTRY;
 use muster::library;
-use muster_core::component::Kind;
+use muster_core::component::{Kind, Registry};
 use muster_core::node::Node;
 use muster_core::service::{Form, Parameter, Service};
 use muster_core::spec::Field;
 use serde_json::{Value, json};
 
 /// What can be listed.
-pub(crate) const FAMILIES: [&str; 15] = [
+pub(crate) const FAMILIES: [&str; 16] = [
     "actuators",
     "components",
     "demos",
     "drivers",
+    "extensions",
     "links",
     "materials",
     "modifiers",
@@ -38,14 +38,14 @@ struct Item {
 }
 
 /// Lists a family, or everything.
-pub(crate) fn list(what: Option<&str>, as_json: bool) -> u8 {
-    let components = ["actuators", "drivers", "modifiers", "motions", "sensors", "winds"];
+pub(crate) fn list(kinds: Registry, what: Option<&str>, as_json: bool) -> u8 {
+    let components = ["actuators", "drivers", "extensions", "modifiers", "motions", "sensors", "winds"];
     let wanted = |item: &Item| match what {
         None => true,
         Some("components") => components.contains(&item.family),
         Some(family) => item.family == family,
     };
-    let items: Vec<Item> = items().into_iter().filter(wanted).collect();
+    let items: Vec<Item> = items(kinds).into_iter().filter(wanted).collect();
     if as_json {
         say!("{:#}", Value::from(items.iter().map(item_json).collect::<Vec<_>>()));
         return OK;
@@ -79,7 +79,7 @@ fn print_service(service: &Service) {
     }
 }
 
-fn items() -> Vec<Item> {
+fn items(kinds: Registry) -> Vec<Item> {
     let mut items = Vec::new();
     let library_item = |family, name: &str| {
         let text = library::FILES.iter().find(|(file, _)| *file == format!("{family}/{name}.yaml"));
@@ -88,10 +88,11 @@ fn items() -> Vec<Item> {
         let words: Vec<&str> = about.split_whitespace().collect();
         Item { family, name: name.to_owned(), doc: words.join(" "), fields: &[], service: None }
     };
-    items.extend(REGISTRY.actuators.iter().map(|kind| item("actuators", kind)));
+    items.extend(kinds.actuators.iter().map(|kind| item("actuators", kind)));
     items.extend(library::names("demos").map(|name| library_item("demos", name)));
-    items.extend(REGISTRY.drivers.iter().map(|kind| item("drivers", kind)));
-    items.extend(REGISTRY.links.iter().map(|kind| Item {
+    items.extend(kinds.drivers.iter().map(|kind| item("drivers", kind)));
+    items.extend(kinds.extensions.iter().map(|kind| item("extensions", kind)));
+    items.extend(kinds.links.iter().map(|kind| Item {
         family: "links",
         name: kind.name.to_owned(),
         doc: kind.doc.to_owned(),
@@ -99,20 +100,20 @@ fn items() -> Vec<Item> {
         service: None,
     }));
     items.extend(materials());
-    items.extend(REGISTRY.modifiers.iter().map(|kind| item("modifiers", kind)));
-    items.extend(REGISTRY.motions.iter().map(|kind| item("motions", kind)));
+    items.extend(kinds.modifiers.iter().map(|kind| item("modifiers", kind)));
+    items.extend(kinds.motions.iter().map(|kind| item("motions", kind)));
     items.extend(library::names("objects").map(|name| library_item("objects", name)));
     items.extend(library::names("sensors").map(|name| Item { family: "presets", ..library_item("sensors", name) }));
     items.extend(library::names("robots").map(|name| library_item("robots", name)));
-    items.extend(REGISTRY.sensors.iter().map(|kind| item("sensors", kind)));
-    items.extend(REGISTRY.services.iter().map(|service| Item {
+    items.extend(kinds.sensors.iter().map(|kind| item("sensors", kind)));
+    items.extend(kinds.services.iter().map(|service| Item {
         family: "services",
         name: service.name.to_owned(),
         doc: service.doc.to_owned(),
         fields: &[],
         service: Some(service),
     }));
-    items.extend(REGISTRY.winds.iter().map(|kind| item("winds", kind)));
+    items.extend(kinds.winds.iter().map(|kind| item("winds", kind)));
     items.extend(library::names("worlds").map(|name| library_item("worlds", name)));
     items
 }
@@ -129,7 +130,7 @@ fn materials() -> Vec<Item> {
     all.iter().map(item).collect()
 }
 
-fn item<T: ?Sized>(family: &'static str, kind: &Kind<T>) -> Item {
+fn item<T: ?Sized + 'static>(family: &'static str, kind: &Kind<T>) -> Item {
     Item { family, name: kind.name.to_owned(), doc: kind.doc.to_owned(), fields: kind.fields, service: None }
 }
 

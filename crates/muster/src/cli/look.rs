@@ -4,7 +4,7 @@
 
 mod plot;
 
-use super::{FAILED, INVALID, LookArguments, OK, USAGE};
+use super::{FAILED, LookArguments, OK, USAGE, unloaded};
 use muster::Simulation;
 use muster_core::lanes::Quantity;
 use muster_core::node::nearest;
@@ -18,10 +18,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn look(arguments: &LookArguments) -> u8 {
     let mut sim = match Simulation::load(&arguments.scenario.to_string_lossy(), &arguments.over.setup()) {
         Ok(sim) => sim,
-        Err(error) => {
-            eprintln!("{error}");
-            return INVALID;
-        }
+        Err(error) => return unloaded(&error),
     };
     let found = match find(sim.world(), &arguments.sensor) {
         Ok(found) => found,

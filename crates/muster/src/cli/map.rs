@@ -5,7 +5,7 @@ mod contours;
 mod outline;
 mod sheet;
 
-use super::{FAILED, INVALID, MapArguments, OK};
+use super::{FAILED, INVALID, MapArguments, OK, unloaded};
 use glam::{DVec2, DVec3};
 use muster::{LoadError, Simulation, library};
 use muster_core::contact::Obstacle;
@@ -32,10 +32,7 @@ pub(crate) fn map(arguments: &MapArguments) -> u8 {
     }
     let (mut sim, about) = match load(arguments) {
         Ok(loaded) => loaded,
-        Err(error) => {
-            eprintln!("{error}");
-            return INVALID;
-        }
+        Err(error) => return unloaded(&error),
     };
     let trails = trails(&mut sim, arguments.at.as_secs_f64());
     let name = arguments.what.rsplit('/').next().unwrap_or_default().trim_end_matches(".yaml").replace('_', " ");

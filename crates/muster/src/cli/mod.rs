@@ -8,6 +8,7 @@ mod look;
 mod map;
 mod morse;
 mod options;
+mod plugin;
 mod ports;
 mod progress;
 mod replay;
@@ -17,6 +18,8 @@ mod seeds;
 pub(crate) use progress::micros;
 
 use clap::{Args, Parser, Subcommand};
+use muster::{LoadError, plugins};
+use muster_core::component::Registry;
 use std::path::PathBuf;
 
 /// All well.
@@ -27,12 +30,20 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// The scenario is invalid.
 pub(crate) const INVALID: u8 = 3;
+/// A plug-in was refused.
+pub(crate) const REFUSED: u8 = 4;
 /// Real time was missed under `--require-rt`.
 pub(crate) const LATE: u8 = 5;
 /// The time limit passed.
 pub(crate) const TIMEOUT: u8 = 124;
 /// Interrupted, after a clean stop.
 pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Says why there is no simulation; returns the exit code.
+fn unloaded(error: &LoadError) -> u8 {
+    eprintln!("{error}");
+    if error.refused { REFUSED } else { INVALID }
+}
 
 /// Simulate fleets of robots: in real time or as fast as the machine allows, the same bits on every run.
 #[derive(Parser)]
@@ -59,8 +70,9 @@ Examples:
   muster fit-range scan.csv --model urg04lx      errors of a real range sensor, to paste into a scenario
   muster ports fleet.yaml                        where programs reach its robots
   muster list sensors                            what can be written under sensors:
+  muster plugin new wander --lang c              a driver of your own to start from
 
-Exit codes: 0 ok, 1 failed expectation or isolated robot, 2 usage, 3 invalid scenario,
+Exit codes: 0 ok, 1 failed expectation or isolated robot, 2 usage, 3 invalid scenario, 4 plug-in refused,
 5 real time missed under --require-rt, 124 timeout, 130 interrupted after a clean stop.";
 
 #[derive(Subcommand)]
@@ -86,7 +98,10 @@ enum Command {
     /// List what can be used in scenarios
     List(ListArguments),
     /// Print the JSON schema of scenario files
-    Schema,
+    Schema(SchemaArguments),
+    /// Begin plug-ins: components of your own, compiled apart from muster
+    #[command(subcommand)]
+    Plugin(plugin::PluginCommand),
     /// Walk a recording again: prove that it gives the same bits, or play it to the scenario's links
     Replay(replay::ReplayArguments),
     /// Measure speed on this machine
@@ -228,6 +243,27 @@ struct ListArguments {
     /// For machines: with every property, its type and default
     #[arg(long)]
     json: bool,
+    /// With the kinds of these plug-ins, each a path or a name
+    #[arg(long, value_name = "PLUGIN")]
+    plugin: Vec<String>,
+}
+
+#[derive(Args)]
+struct SchemaArguments {
+    /// With the kinds of these plug-ins, each a path or a name
+    #[arg(long, value_name = "PLUGIN")]
+    plugin: Vec<String>,
+}
+
+/// Does something with the kinds of these plug-ins beside those built in.
+fn with_plugins(plugins: &[String], work: impl FnOnce(Registry) -> u8) -> u8 {
+    match plugins::registry_with(plugins.iter().map(String::as_str)) {
+        Ok(kinds) => work(kinds),
+        Err(error) => {
+            eprintln!("error: {error}");
+            REFUSED
+        }
+    }
 }
 
 /// Does what was asked and returns the exit code.
@@ -242,11 +278,12 @@ pub(crate) fn dispatch(arguments: Arguments) -> u8 {
         Command::FitRange(what) => fit::fit_range(&what),
         Command::Ports(what) => ports::ports(&what),
         Command::Morse(what) => morse::morse(&what.what),
-        Command::List(list) => list::list(list.what.as_deref(), list.json),
-        Command::Schema => {
-            say!("{:#}", muster_scenario::schema::schema(muster::REGISTRY));
+        Command::List(list) => with_plugins(&list.plugin, |kinds| list::list(kinds, list.what.as_deref(), list.json)),
+        Command::Schema(schema) => with_plugins(&schema.plugin, |kinds| {
+            say!("{:#}", muster_scenario::schema::schema(kinds));
             OK
-        }
+        }),
+        Command::Plugin(command) => plugin::plugin(&command),
         Command::Replay(what) => replay::replay(&what),
         Command::Bench(bench) => crate::bench::bench(&bench),
     }

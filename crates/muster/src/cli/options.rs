@@ -101,6 +101,9 @@ pub(crate) struct RunFlags {
     /// No progress, no table
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Write down what is asked of plug-ins outside the loop, in order
+    #[arg(long)]
+    pub(crate) trace: bool,
     /// For checks: treat all robots as one island; results do not depend on it
     #[arg(long, hide_short_help = true)]
     pub(crate) one_island: bool,

@@ -1,6 +1,6 @@
 //! `muster ports`: where programs reach the robots of a scenario.
 
-use super::{INVALID, OK, PortsArguments};
+use super::{OK, PortsArguments, unloaded};
 use muster::Simulation;
 use serde_json::json;
 
@@ -9,17 +9,11 @@ pub(crate) fn ports(arguments: &PortsArguments) -> u8 {
     let path = arguments.scenario.to_string_lossy();
     let sim = match Simulation::load(&path, &arguments.over.setup()) {
         Ok(sim) => sim,
-        Err(error) => {
-            eprintln!("{error}");
-            return INVALID;
-        }
+        Err(error) => return unloaded(&error),
     };
     let addresses = match sim.planned_addresses(arguments.port_base) {
         Ok(addresses) => addresses,
-        Err(error) => {
-            eprintln!("{error}");
-            return INVALID;
-        }
+        Err(error) => return unloaded(&error),
     };
     if arguments.json {
         let each = addresses.iter().map(|address| {

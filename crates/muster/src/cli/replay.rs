@@ -86,6 +86,12 @@ fn run_options(rtf: Option<f64>) -> RunOptions {
 }
 
 fn verify(arguments: &ReplayArguments, recording: &Recording, sim: &mut Simulation, stop: &Arc<AtomicBool>) -> u8 {
+    let reasons = sim.unrepeatable();
+    if !reasons.is_empty() {
+        eprintln!("error: the run cannot be proven, since some of its components need not give the same bits again:");
+        reasons.iter().for_each(|reason| eprintln!("  {reason}"));
+        return FAILED;
+    }
     let (report, ended) = run_simulation(sim, &run_options(None), stop, &mut Unwatched);
     if let Some(path) = &arguments.report
         && !write_report(path, &report.json())

@@ -2,7 +2,7 @@
 
 use super::options::RunFlags;
 use super::progress::{People, summary};
-use super::{FAILED, INTERRUPTED, INVALID, LATE, OK, TIMEOUT, USAGE, seeds};
+use super::{FAILED, INTERRUPTED, LATE, OK, TIMEOUT, USAGE, seeds, unloaded};
 use muster::run::{Ended, RunOptions, run as run_simulation};
 use muster::{LoadError, Setup, Simulation, library};
 use muster_core::time::SimTime;
@@ -45,6 +45,9 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
         return USAGE;
     }
     let begun = Instant::now();
+    if flags.trace {
+        muster::plugins::trace_on();
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let running = stop_on_interrupt(&stop);
     if let Some(list) = &flags.seeds {
@@ -54,10 +57,7 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     let setup = Setup { stop: Some(Arc::clone(&stop)), ..flags.setup() };
     let mut sim = match source.load(&setup) {
         Ok(sim) => sim,
-        Err(error) => {
-            eprintln!("{error}");
-            return INVALID;
-        }
+        Err(error) => return unloaded(&error),
     };
     if flags.report.as_ref().is_some_and(|path| !can_write(path)) {
         return FAILED;
@@ -91,6 +91,9 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     let mut people = People::new(flags.quiet);
     let (report, ended) = run_simulation(&mut sim, &options, &stop, &mut people);
     people.clear();
+    if ended == Ended::Faulty {
+        eprintln!("error: stopped at {:.3} s: a component failed (run.on_fault: stop)", report.sim_time_s);
+    }
     if ended == Ended::Late {
         eprintln!("error: stopped at {:.3} s: a deadline was missed (--require-rt)", report.sim_time_s);
     }
@@ -122,6 +125,7 @@ pub(crate) fn exit_code(ended: Ended, failed: bool) -> u8 {
         Ended::Interrupted => INTERRUPTED,
         Ended::Timeout => TIMEOUT,
         Ended::Late => LATE,
+        Ended::Faulty => FAILED,
         Ended::Finished if failed => FAILED,
         Ended::Finished => OK,
     }

@@ -4,7 +4,7 @@
 use super::options::RunFlags;
 use super::progress::micros;
 use super::run::{Source, can_write, exit_code, run_options, write_report};
-use super::{FAILED, INVALID};
+use super::{FAILED, unloaded};
 use comfy_table::{Table, presets};
 use muster::report::Report;
 use muster::run::{Ended, RunOptions, run_seeds};
@@ -25,10 +25,7 @@ pub(crate) fn run(source: &Source, flags: &RunFlags, seeds: &[u64], stop: &Arc<A
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let packs: Vec<&[u64]> = match pack_size(source, flags, seeds, cores) {
         Ok(size) => seeds.chunks(size).collect(),
-        Err(error) => {
-            eprintln!("{error}");
-            return INVALID;
-        }
+        Err(error) => return unloaded(&error),
     };
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let outcomes: Mutex<BTreeMap<u64, Outcome>> = Mutex::new(BTreeMap::new());
@@ -96,10 +93,7 @@ fn conclude(outcomes: BTreeMap<u64, Outcome>, flags: &RunFlags) -> u8 {
     for (seed, outcome) in outcomes {
         match outcome {
             Ok((report, ended)) => reports.push((seed, report, ended)),
-            Err(error) => {
-                eprintln!("{error}");
-                return INVALID;
-            }
+            Err(error) => return unloaded(&error),
         }
     }
     let passed = reports.iter().filter(|(_, report, ended)| *ended == Ended::Finished && !report.failed());

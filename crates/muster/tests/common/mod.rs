@@ -211,7 +211,7 @@ const PROBE: Kind<dyn Driver> = Kind {
     name: "probe",
     doc: "Reads, counts and fails.",
     fields: ProbeSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <ProbeSpec as Spec>::read(node, path, also, problems)?;
         let tape = (!spec.tape.is_empty()).then(|| tape(&spec.tape));
         Some(Arc::new(Probe { spec, tape }))
@@ -280,7 +280,7 @@ const GAZER: Kind<dyn Sensor> = Kind {
     name: "gazer",
     doc: "Looks at the world.",
     fields: GazerSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <GazerSpec as Spec>::read(node, path, also, problems)?;
         let tape = (!spec.tape.is_empty()).then(|| tape(&spec.tape));
         Some(Arc::new(Gazer { spec, tape }))
@@ -334,7 +334,7 @@ const CHECKER: Kind<dyn Sensor> = Kind {
     name: "checker",
     doc: "Checks that all it sees belongs to one instant.",
     fields: CheckerSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <CheckerSpec as Spec>::read(node, path, also, problems)?;
         Some(Arc::new(Checker(tape(&spec.tape))))
     },
@@ -400,7 +400,7 @@ const FEELER: Kind<dyn Sensor> = Kind {
     name: "feeler",
     doc: "Feels where the robot is.",
     fields: FeelerSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <FeelerSpec as Spec>::read(node, path, also, problems)?;
         let tape = (!spec.tape.is_empty()).then(|| tape(&spec.tape));
         Some(Arc::new(Feeler { spec, tape }))
@@ -428,7 +428,7 @@ const BREAKER: Kind<dyn Modifier> = Kind {
     name: "breaker",
     doc: "Panics at a sample.",
     fields: BreakerSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Breaker(<BreakerSpec as Spec>::read(node, path, also, problems)?)))
     },
 };
@@ -491,7 +491,7 @@ const TIMED: Kind<dyn Motion> = Kind {
     name: "timed",
     doc: "Every number follows from the time.",
     fields: TimedSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         let spec = <TimedSpec as Spec>::read(node, path, also, problems)?;
         let tape = (!spec.tape.is_empty()).then(|| tape(&spec.tape));
         Some(Arc::new(Timed { spec, tape }))
@@ -553,7 +553,7 @@ const PENDULUM: Kind<dyn Motion> = Kind {
     name: "pendulum",
     doc: "A pendulum.",
     fields: PendulumSpec::FIELDS,
-    build: |node, path, also, problems| {
+    build: &|node, path, also, problems| {
         Some(Arc::new(Pendulum(<PendulumSpec as Spec>::read(node, path, also, problems)?)))
     },
 };
@@ -594,6 +594,8 @@ pub const REGISTRY: Registry = Registry {
     services: services::SERVICES,
     actuators: actuators::ACTUATORS,
     links: &muster_links::protocol::KINDS,
+    extensions: &[],
+    plugins: None,
 };
 
 /// A simulation of a text that may use the kinds of this file.

@@ -60,7 +60,7 @@ pub(crate) fn manifest(scenario: &str, setup: &Setup) -> Manifest {
 /// results is taken from `setup`.
 pub fn load_recorded(recording: &Recording, setup: &Setup) -> Result<Simulation, LoadError> {
     let manifest = &recording.manifest;
-    let wrong = |what: String| LoadError { problems: Vec::new(), rendered: format!("error: {what}") };
+    let wrong = |what: String| LoadError::said(format!("error: {what}"));
     let over: Result<Vec<Override>, String> = manifest.set.iter().map(|text| Override::parse(text)).collect();
     let render = manifest.options.get(RENDER).map_or("cpu", String::as_str);
     let render =
@@ -80,7 +80,9 @@ pub fn load_recorded(recording: &Recording, setup: &Setup) -> Result<Simulation,
         let (name, digest) = (name.to_string(), format!("{digest:032x}"));
         let recorded = manifest.plugins.iter().find(|(other, _)| *other == name);
         if let Some((_, recorded)) = recorded.filter(|(_, recorded)| *recorded != digest) {
-            return Err(wrong(format!("found plug-in {name:?} with digest {digest}, expected {recorded} as in the recording")));
+            return Err(LoadError::refused(format!(
+                "error: found plug-in {name:?} with digest {digest}, expected {recorded} as in the recording"
+            )));
         }
     }
     sim.follow_script(Script::new(recording.entries.clone()));

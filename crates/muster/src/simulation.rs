@@ -124,7 +124,7 @@ impl LoadError {
         Self::said(format!("error: found {found}, expected {expected}"))
     }
 
-    fn said(rendered: String) -> Self {
+    pub(crate) fn said(rendered: String) -> Self {
         Self { problems: Vec::new(), rendered, refused: false }
     }
 

@@ -2,7 +2,7 @@
 
 use super::progress::{People, summary};
 use super::run::{exit_code, stop_on_interrupt, write_report};
-use super::{FAILED, INTERRUPTED, INVALID, OK, options};
+use super::{FAILED, INTERRUPTED, INVALID, OK, options, unloaded};
 use clap::Args;
 use muster::record::{self, Verdict};
 use muster::run::{Ended, RunOptions, Unwatched, run as run_simulation};
@@ -66,7 +66,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> u8 {
         Ok(sim) => sim,
         Err(error) => {
             eprintln!("{error}");
-            return INVALID;
+            return unloaded(&error);
         }
     };
     if recording.manifest.version != env!("CARGO_PKG_VERSION") {

@@ -10,6 +10,7 @@ use std::process::Command;
 const SCRIPTS: &[(&str, &str)] = &[
     ("crates/muster-core/tests/data", "geodesy.py"),
     ("crates/muster-core/tests/data", "kinematics.py"),
+    ("crates/muster/tests/bags", "bags.py"),
     ("crates/muster/tests/devices", "scanner.py"),
     ("crates/muster/tests/vision", "vision.py"),
     ("crates/muster/tests/morse", "morse.py"),

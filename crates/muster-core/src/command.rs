@@ -21,11 +21,36 @@ pub struct Command {
     pub action: Action,
 }
 
+/// A command as it took effect, for those who write down what happened.
+#[derive(Clone)]
+pub struct Applied {
+    /// When.
+    pub time: SimTime,
+    /// Commands that took effect together, before events looked at the world, have the same number; it never falls.
+    pub group: u64,
+    /// The command, in the order in which commands took effect.
+    pub command: Command,
+}
+
 impl Command {
     /// What orders commands.
     pub(crate) fn order(&self) -> (SimTime, u32, u64) {
         (self.time, self.link, self.sequence)
     }
+}
+
+/// How a robot's blueprint was changed while it ran, in words that make the same change again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recipe {
+    /// A sensor got other modifiers.
+    Modifiers {
+        /// The sensor.
+        sensor: String,
+        /// The modifiers, as under `modifiers:`.
+        yaml: String,
+    },
+    /// The robot was shown or hidden.
+    Visible(bool),
 }
 
 /// What a command does.
@@ -89,6 +114,8 @@ pub enum Action {
         robot: String,
         /// What it is made of from now on.
         cohort: Arc<Cohort>,
+        /// How to make that again, if that can be told.
+        recipe: Option<Recipe>,
     },
     /// Asks a robot for a service.
     Call {

@@ -674,6 +674,16 @@ pub trait Sensor: Send + Sync {
         None
     }
 
+    /// The joints it reads, as numbers among the robot's joints, for those who name what it tells.
+    fn joints(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// How far the second image of a stereo camera is taken to the right of the first, m.
+    fn baseline_m(&self) -> f64 {
+        0.0
+    }
+
     /// What is nearer than this a sensor with [`rays`](Sensor::rays) does not measure, m.
     fn near_m(&self) -> f64 {
         0.0

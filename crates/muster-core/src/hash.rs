@@ -29,16 +29,19 @@ impl State {
     /// The hash of one realm: the combination of its robots' hashes and the time. That of a world with this realm alone
     /// is the same.
     pub fn hash_of_realm(&self, realm: u32) -> u128 {
+        self.hashes_of_realm(realm, &mut Vec::new())
+    }
+
+    /// The same, and beside it the identity and hash of each robot, in the order of their identities.
+    pub fn hashes_of_realm(&self, realm: u32, robots: &mut Vec<(u64, u128)>) -> u128 {
         let numbers = self.roster.realms.get(realm as usize).map_or(&[][..], |members| &members.order);
-        let mut robots: Vec<(u64, u128)> = numbers
-            .iter()
-            .filter_map(|&number| self.roster.get(number))
-            .map(|robot| (robot.key, self.robot_hash(robot)))
-            .collect();
+        robots.clear();
+        let living = numbers.iter().filter_map(|&number| self.roster.get(number));
+        robots.extend(living.map(|robot| (robot.key, self.robot_hash(robot))));
         robots.sort_unstable();
         let mut hasher = Xxh3::new();
         hasher.update(&self.time.ns().to_le_bytes());
-        for (key, hash) in robots {
+        for (key, hash) in robots.iter() {
             hasher.update(&key.to_le_bytes());
             hasher.update(&hash.to_le_bytes());
         }

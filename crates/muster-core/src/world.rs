@@ -1,5 +1,6 @@
 //! The world: a model, a state, and the walk of a window. It owns no thread and no clock; it is handed both.
 
+mod body;
 mod calls;
 mod commands;
 mod events;
@@ -7,13 +8,14 @@ mod freeze;
 mod index;
 mod realm;
 
+pub use body::BodyView;
 pub use freeze::Trial;
 pub use realm::Realm;
 
 use events::Lookout;
 
 use crate::chunk::{ContactEvent, Fault, Spoken, Surroundings, attempt};
-use crate::command::Command;
+use crate::command::{Applied, Command};
 use crate::component::{Pose, Sample};
 use crate::couple::{Coupling, Solids};
 use crate::event::{Active, Firing};
@@ -220,6 +222,9 @@ pub struct World {
     stale: bool,
     live_ns: f64,
     generation: u64,
+    /// Commands that took effect, if somebody wants to know, and the number of the group that takes effect next.
+    applied: Option<Vec<Applied>>,
+    groups: u64,
 }
 
 /// In how many pieces the work of sensors that cast rays is handed out beside the loop.
@@ -263,6 +268,8 @@ impl World {
             stale: true,
             live_ns: 0.0,
             generation: 0,
+            applied: None,
+            groups: 0,
             model: Arc::clone(&model),
         };
         world.forget_events();
@@ -326,8 +333,10 @@ impl World {
         self.contacts.clear();
         while self.state.commands.first().is_some_and(|command| command.time <= self.state.time) {
             let command = self.state.commands.remove(0);
+            self.note_applied(&command);
             self.apply(command);
         }
+        self.groups += 1;
         if self.stale {
             self.reindex();
         }

@@ -3,6 +3,7 @@
 
 use muster_core::component::Pose;
 use muster_core::lanes::Quantity;
+use muster_core::model::Cohort;
 use muster_core::node::matches;
 use muster_core::snapshot::Snapshot;
 use muster_core::time::SimTime;
@@ -103,13 +104,22 @@ pub struct Directory {
     pub robots: BTreeMap<u32, RobotNames>,
 }
 
-/// Names on a robot.
-#[derive(Debug)]
+/// Names on a robot, and what it is made of.
 pub struct RobotNames {
     /// The robot's address: its name, with `@realm` if there are several realms.
     pub name: String,
     /// Its sensors and what their samples hold.
     pub sensors: Vec<(String, Vec<Quantity>)>,
+    /// What it is made of.
+    pub cohort: Arc<Cohort>,
+    /// Where it started.
+    pub home: Pose,
+}
+
+impl std::fmt::Debug for RobotNames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RobotNames").field("name", &self.name).field("sensors", &self.sensors).finish_non_exhaustive()
+    }
 }
 
 impl Directory {
@@ -118,7 +128,8 @@ impl Directory {
         let robots = world.roster().map(|(number, robot)| {
             let sensors = robot.cohort.blueprint.sensors.iter();
             let sensors = sensors.map(|slot| (slot.name.clone(), slot.fields().to_vec())).collect();
-            (number, RobotNames { name: robot.address(), sensors })
+            let cohort = Arc::clone(&robot.cohort);
+            (number, RobotNames { name: robot.address(), sensors, cohort, home: robot.home })
         });
         Self { robots: robots.collect() }
     }

@@ -14,4 +14,6 @@ pub mod logs;
 pub mod morse;
 pub mod net;
 pub mod protocol;
+pub mod record;
+pub mod ros;
 pub mod scip;

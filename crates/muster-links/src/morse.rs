@@ -20,6 +20,8 @@ mod sessions;
 mod sink;
 mod sync;
 
+pub use objects::set_visibility;
+
 use crate::delivery::Sink;
 use crate::link::{Address, Desk, Link, Tally, Turn};
 use crate::net::{Door, Exchange, Limits, Traffic, lock};

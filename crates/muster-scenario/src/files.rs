@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use muster_core::node::{Node, Place, Problem, Problems, Value, nearest};
 
@@ -72,6 +72,22 @@ pub struct Files {
     resolved: BTreeMap<String, (Node, Size)>,
     /// Meshes and textures, so that each is read once.
     pub(crate) assets: Assets,
+    /// What was read, if somebody wants to keep it.
+    kept: Option<Mutex<Kept>>,
+    /// All files there are, in place of disk and library.
+    held: Option<BTreeMap<String, Arc<[u8]>>>,
+}
+
+/// Contents by name, such as a recording holds them; names of library files start with `library:`.
+pub type Contents = Vec<(String, Arc<[u8]>)>;
+
+/// What was read.
+#[derive(Default)]
+struct Kept {
+    /// Paths under which files were found, each with the key of its file.
+    found: BTreeMap<String, String>,
+    /// Contents by key.
+    contents: BTreeMap<String, Arc<[u8]>>,
 }
 
 struct File {
@@ -149,7 +165,67 @@ impl Files {
             library: Box::new(library),
             resolved: BTreeMap::new(),
             assets: Assets::default(),
+            kept: None,
+            held: None,
         }
+    }
+
+    /// Keeps the contents of every file read from now on, see [`Files::contents`].
+    pub fn keep_contents(&mut self) {
+        self.kept.get_or_insert_default();
+    }
+
+    /// Every file that was read, under each path by which it was found.
+    pub fn contents(&self) -> Contents {
+        let Some(kept) = &self.kept else { return Vec::new() };
+        let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = |(path, key): (&String, &String)| Some((path.clone(), Arc::clone(kept.contents.get(key)?)));
+        kept.found.iter().filter_map(file).collect()
+    }
+
+    /// Reads from these contents and from nothing else: neither disk nor library.
+    pub fn hold(&mut self, contents: Contents) {
+        self.held = Some(contents.into_iter().collect());
+    }
+
+    fn note_found(&self, found: &Found) {
+        if let Some(kept) = &self.kept {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.found.entry(found.path()).or_insert_with(|| found.key());
+        }
+    }
+
+    fn note_contents(&self, found: &Found, bytes: &[u8]) {
+        self.note_found(found);
+        if let Some(kept) = &self.kept {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.contents.entry(found.key()).or_insert_with(|| bytes.into());
+        }
+    }
+
+    /// Whether there is such a file.
+    fn exists(&self, found: &Found) -> bool {
+        match (&self.held, found) {
+            (Some(held), _) => held.contains_key(&found.path()),
+            (None, Found::Disk(path)) => path.is_file(),
+            (None, Found::Library(name)) => self.library.bytes(name).is_some(),
+        }
+    }
+
+    /// The bytes of a file; none if there are more than so many.
+    fn contents_of(&self, found: &Found, most: usize) -> std::io::Result<Option<Vec<u8>>> {
+        let bytes = match (&self.held, found) {
+            (Some(held), _) => {
+                let bytes = held.get(&found.path()).ok_or(std::io::ErrorKind::NotFound)?;
+                (bytes.len() <= most).then(|| bytes.to_vec())
+            }
+            (None, Found::Disk(path)) => read_bytes(path, most)?,
+            (None, Found::Library(name)) => Some(self.library.bytes(name).unwrap_or_default().to_vec()),
+        };
+        if let Some(bytes) = &bytes {
+            self.note_contents(found, bytes);
+        }
+        Ok(bytes)
     }
 
     /// Reads a file and all it includes. A relative `name` is taken from the working directory first. Each file is read
@@ -189,9 +265,12 @@ impl Files {
 
     /// Reads a file of the built-in library and nothing else; `None` if it has none of this name.
     pub fn load_built_in(&mut self, name: &str) -> Option<Result<Node, Vec<Problem>>> {
-        self.library.text(name)?;
+        let found = Found::Library(name.to_owned());
+        if !self.exists(&found) {
+            return None;
+        }
         let mut load = Load::default();
-        let node = self.include_found(Found::Library(name.to_owned()), Place::default(), 0, &mut load);
+        let node = self.include_found(found, Place::default(), 0, &mut load);
         Some(Loaded { node, problems: load.problems }.finish())
     }
 
@@ -204,7 +283,9 @@ impl Files {
     pub fn load_text_partly(&mut self, path: &str, text: &str) -> Loaded {
         let mut load = Load::default();
         let node = self.parse(path.to_owned(), text.to_owned(), Place::default(), &mut load);
-        load.chain.push(Found::Disk(path.into()));
+        let found = Found::Disk(path.into());
+        self.note_contents(&found, text.as_bytes());
+        load.chain.push(found);
         let node = node.map(|node| self.resolve(node, 0, &mut load));
         Loaded { node, problems: load.problems }
     }
@@ -341,10 +422,7 @@ impl Files {
     }
 
     fn read(&self, found: &Found, place: Place, load: &mut Load) -> Option<String> {
-        let text = match found {
-            Found::Library(name) => return self.library.text(name).map(str::to_owned),
-            Found::Disk(path) => read_text(path),
-        };
+        let text = utf8(self.contents_of(found, BYTES_MAX));
         text.map_err(|(what, expected)| load.problems.error(place, "", format!("{} {what}", found.path()), expected))
             .ok()
     }
@@ -362,11 +440,8 @@ impl Files {
     /// Looks for a file named in another one, or from outside.
     pub(crate) fn search(&self, name: &str, from: Option<&Found>) -> Result<Found, Missing> {
         let candidates = self.candidates(name, from);
-        let found = candidates.iter().find(|candidate| match candidate {
-            Found::Disk(path) => path.is_file(),
-            Found::Library(name) => self.library.bytes(name).is_some(),
-        });
-        if let Some(found) = found {
+        if let Some(found) = candidates.iter().find(|candidate| self.exists(candidate)) {
+            self.note_found(found);
             return Ok(found.clone());
         }
         let places: Vec<String> = candidates.iter().map(Found::path).collect();
@@ -391,14 +466,9 @@ impl Files {
 
     /// The bytes of a file that was found.
     pub(crate) fn bytes(&self, found: &Found) -> Result<Arc<[u8]>, Fault> {
-        match found {
-            Found::Library(name) => Ok(self.library.bytes(name).unwrap_or_default().into()),
-            Found::Disk(path) => {
-                let (bytes, limit) = (read_bytes(path, formats::BYTES_MAX), formats::BYTES_MAX / 1024 / 1024);
-                let bytes = bytes.map_err(|error| Fault::new(format!("({error})"), "a file that can be read"))?;
-                bytes.map(Arc::from).ok_or_else(|| Fault::new("more bytes", format!("at most {limit} MB")))
-            }
-        }
+        let (bytes, limit) = (self.contents_of(found, formats::BYTES_MAX), formats::BYTES_MAX / 1024 / 1024);
+        let bytes = bytes.map_err(|error| Fault::new(format!("({error})"), "a file that can be read"))?;
+        bytes.map(Arc::from).ok_or_else(|| Fault::new("more bytes", format!("at most {limit} MB")))
     }
 
     /// Where a name may stand, in the order of the search, each place once.
@@ -427,6 +497,9 @@ impl Files {
         let mut names: Vec<String> = self.library.names().into_iter().map(str::to_owned).collect();
         for candidate in candidates {
             let Found::Disk(path) = candidate else { continue };
+            if self.held.is_some() {
+                continue;
+            }
             let directory = path.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let Ok(entries) = fs::read_dir(directory) else { continue };
             names.extend(
@@ -482,9 +555,9 @@ fn fits(size: Size, depth: usize, place: Place, load: &mut Load) -> bool {
     fits
 }
 
-/// The text of a file, or what was found and expected.
-fn read_text(path: &Path) -> Result<String, (String, String)> {
-    let bytes = match read_bytes(path, BYTES_MAX) {
+/// The text in the bytes of a file, or what was found and expected.
+fn utf8(bytes: std::io::Result<Option<Vec<u8>>>) -> Result<String, (String, String)> {
+    let bytes = match bytes {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Err(("with more bytes".to_owned(), format!("at most {} MB", BYTES_MAX / 1024 / 1024))),
         Err(error) => return Err((format!("({error})"), "a file that can be read".to_owned())),
@@ -678,6 +751,30 @@ mod tests {
         assert!(list[2].contains("which holds a list of 2, expected a file that holds a map"));
         assert!(list[3].contains("with a byte that is not UTF-8 on line 2, expected UTF-8 text"));
         fs::remove_dir_all(here).unwrap();
+    }
+
+    #[test]
+    fn what_was_read_can_be_read_again_without_disk_and_library() {
+        let here = directory(
+            "kept",
+            &[
+                ("a.yaml", "x: {include: sub.yaml}\ny: {include: ./sub.yaml}\nz: {include: robots/quadrotor.yaml}\n"),
+                ("sub.yaml", "v: 1\n"),
+            ],
+        );
+        let main = here.join("a.yaml").to_str().unwrap().to_owned();
+        let mut first = files();
+        first.keep_contents();
+        let node = first.load(&main).unwrap();
+        let contents = first.contents();
+        let names: Vec<&str> = contents.iter().map(|(name, _)| name.rsplit('/').next().unwrap()).collect();
+        assert_eq!(names, ["sub.yaml", "a.yaml", "sub.yaml", "imu.yaml", "quadrotor.yaml"], "{contents:?}");
+        fs::remove_dir_all(here).unwrap();
+        let nothing: &'static [(&'static str, &'static str)] = &[];
+        let mut again = Files::new(Vec::new(), nothing);
+        again.hold(contents);
+        assert_eq!(again.load(&main).unwrap().to_string(), node.to_string());
+        assert!(again.load("Cargo.toml").is_err(), "the disk is there, but not for it");
     }
 
     #[test]

@@ -47,8 +47,11 @@ impl std::fmt::Display for Choice {
     }
 }
 
-/// Chooses for every sensor that leaves the choice, and puts what was chosen into the model.
-pub(crate) fn choose(model: &mut Arc<Model>, options: Options) -> Result<Vec<Choice>, PlaceError> {
+/// Choices made before: `robot.sensor` and the way that was taken.
+pub type Pins = BTreeMap<String, String>;
+
+/// Chooses for every sensor that leaves the choice, and puts what was chosen into the model. What is pinned is not tried.
+pub(crate) fn choose(model: &mut Arc<Model>, options: Options, pins: &Pins) -> Result<Vec<Choice>, PlaceError> {
     let undecided = |cohort: &Cohort| cohort.blueprint.sensors.iter().any(|slot| !slot.sensor.ways().is_empty());
     if !model.robots.iter().any(|robot| undecided(&robot.cohort)) {
         return Ok(Vec::new());
@@ -70,11 +73,13 @@ pub(crate) fn choose(model: &mut Arc<Model>, options: Options) -> Result<Vec<Cho
                 name: way,
                 sample_us: sample_us(|sample| trial.look(at, &**sensor, sample)),
             };
-            let times: Vec<Way> = ways.iter().map(timed).collect();
-            let quickest = (0..ways.len()).min_by(|a, b| times[*a].sample_us.total_cmp(&times[*b].sample_us));
-            let Some((way, sensor)) = quickest.map(|at| &ways[at]) else { continue };
+            let sensor_name = format!("{name}.{}", slot.name);
+            let pinned = pins.get(&sensor_name).and_then(|pin| ways.iter().position(|(way, _)| way == pin));
+            let times: Vec<Way> = if pinned.is_some() { Vec::new() } else { ways.iter().map(timed).collect() };
+            let quickest = || (0..ways.len()).min_by(|a, b| times[*a].sample_us.total_cmp(&times[*b].sample_us));
+            let Some((way, sensor)) = pinned.or_else(quickest).map(|at| &ways[at]) else { continue };
             chosen = chosen.with_sensor(at, Arc::clone(sensor), &*model.environment.wind);
-            choices.push(Choice { sensor: format!("{name}.{}", slot.name), ways: times, chosen: way });
+            choices.push(Choice { sensor: sensor_name, ways: times, chosen: way });
         }
         settled.insert(Arc::as_ptr(&cohort), chosen);
     }

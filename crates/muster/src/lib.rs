@@ -38,6 +38,7 @@ pub mod library;
 pub mod links;
 pub mod pace;
 pub mod plugins;
+pub mod record;
 pub mod report;
 pub mod run;
 mod simulation;

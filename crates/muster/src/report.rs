@@ -5,6 +5,7 @@ use crate::judge::Failure;
 use crate::links::LinkReport;
 use crate::pace::Late;
 use crate::plugins::Plugin;
+use crate::record::RecordOutcome;
 use muster_core::component::Sense;
 use muster_core::time::SimTime;
 use muster_core::world::{PHASES, Realm, Window};
@@ -179,6 +180,8 @@ pub struct Report {
     pub plugins: Vec<Plugin>,
     /// What links carried.
     pub links: Vec<LinkReport>,
+    /// What was recorded.
+    pub recording: Option<RecordOutcome>,
     /// What links told.
     pub notes: Vec<String>,
     /// Commands refused.
@@ -219,14 +222,21 @@ pub fn sensor_rates(realm: Realm<'_>, span: SimTime) -> Vec<SensorRate> {
     rates
 }
 
+fn recording_json(recording: &RecordOutcome) -> Value {
+    json!({ "file": recording.path.display().to_string(), "messages": recording.messages,
+            "message_bytes": recording.payload_bytes, "file_bytes": recording.file_bytes, "dropped": recording.dropped,
+            "untold_topics": recording.untold_topics, "error": recording.error })
+}
+
 fn rounded(value: f64) -> Value {
     json!((value * 1e3).round() / 1e3)
 }
 
 impl Report {
-    /// True if something expected did not happen, or a robot had to be isolated.
+    /// True if something expected did not happen, a robot had to be isolated, or the recording is not whole.
     pub fn failed(&self) -> bool {
-        !self.failures.is_empty() || !self.faults.is_empty()
+        let unrecorded = self.recording.as_ref().is_some_and(|recording| recording.error.is_some());
+        !self.failures.is_empty() || !self.faults.is_empty() || unrecorded
     }
 
     /// Simulated seconds a second.
@@ -288,6 +298,7 @@ impl Report {
             "event_counts": self.event_counts,
             "plugins": self.plugins.iter().map(plugin_json).collect::<Vec<Value>>(),
             "choices": self.choices.iter().map(Choice::json).collect::<Vec<Value>>(),
+            "recording": self.recording.as_ref().map(recording_json),
             "links": self.links.iter().map(|link| link.json(self.wall_time_s)).collect::<Vec<Value>>(),
             "notes": self.notes,
             "refused_commands": self.refusals,

@@ -2,6 +2,7 @@
 
 use crate::judge::Judge;
 use crate::pace::Pacer;
+use crate::record::RecordOutcome;
 use crate::report::{Happened, Meter, Report, sensor_rates};
 use crate::simulation::Simulation;
 use muster_core::ContactEvent;
@@ -11,6 +12,7 @@ use muster_core::exec::Clock;
 use muster_core::time::SimTime;
 use muster_core::world::{Realm, World};
 use muster_links::link::{Pace, Turn, Wish};
+use muster_links::record::recorder::Recorder;
 use muster_scenario::text::OnFault;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -92,6 +94,8 @@ pub enum Event {
     Refused(String),
     /// A link has something to tell.
     Link(String),
+    /// The recording ends here, though the run goes on.
+    Unrecorded(String),
     /// Something expected did not happen.
     Failed(String),
     /// An event of the scenario happened; of one that happens often only the first times are told, but all are counted.
@@ -279,6 +283,7 @@ struct Runner {
     told_late_ns: Option<u64>,
     windows: u64,
     wall_ns: u64,
+    recording: Option<RecordOutcome>,
 }
 
 impl Runner {
@@ -299,6 +304,7 @@ impl Runner {
             told_late_ns: None,
             windows: 0,
             wall_ns: 0,
+            recording: None,
         }
     }
 
@@ -309,6 +315,7 @@ impl Runner {
         stop: &AtomicBool,
         watcher: &mut dyn Watcher,
     ) -> Ended {
+        self.pace_recorder(sim);
         let ended = loop {
             if let Some(ended) = self.ending(sim, options, stop).or_else(|| self.attend(sim, watcher)) {
                 break ended;
@@ -341,6 +348,7 @@ impl Runner {
         }
         sim.flush();
         self.wall_ns = sim.clock().now_ns() - self.start_ns;
+        self.recording = sim.end_recording(ended.word());
         ended
     }
 
@@ -378,6 +386,14 @@ impl Runner {
         let late = self.pacer.map_or_else(Default::default, |pacer| pacer.late);
         let now = sim.world().time();
         self.pacer = self.rtf.map(|rtf| Pacer::new(sim.clock(), now, rtf).after(late));
+        self.pace_recorder(sim);
+    }
+
+    /// A run as fast as possible waits for its recorder; one that is paced does not.
+    fn pace_recorder(&self, sim: &Simulation) {
+        if let Some(recorder) = sim.recorder() {
+            recorder.wait_for_it(self.rtf.is_none());
+        }
     }
 
     /// Waits a little for peers in lock step if it is their turn: true if the window may begin, false to ask again.
@@ -413,7 +429,10 @@ impl Runner {
             Some(Ended::Interrupted)
         } else if options.timeout.is_some_and(|timeout| wall >= timeout) {
             Some(Ended::Timeout)
-        } else if sim.world().time() >= self.end || options.windows.is_some_and(|windows| self.windows >= windows) {
+        } else if sim.replayed()
+            || sim.world().time() >= self.end
+            || options.windows.is_some_and(|windows| self.windows >= windows)
+        {
             Some(Ended::Finished)
         } else {
             None
@@ -433,6 +452,9 @@ impl Runner {
             let text = format!("robot {name:?} was isolated at {:.6} s: {}", fault.time.s(), fault.what);
             watcher.event(Event::Fault(text.clone()));
             self.accounts[robot.map_or(0, |robot| robot.realm as usize)].faults.push(text);
+        }
+        if let Some(error) = sim.recorder_mut().and_then(Recorder::take_error) {
+            watcher.event(Event::Unrecorded(error));
         }
         for trouble in sim.take_troubles() {
             watcher.event(Event::Fault(trouble.clone()));
@@ -513,6 +535,7 @@ impl Runner {
             failures: account.judge.failures,
             ended: ended.word(),
             asynchronous: sim.asynchronous().word(),
+            recording: self.recording.clone(),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! A simulation: a world with the threads, clock and background it walks with.
 
-use crate::choose::{Choice, choose};
+use crate::choose::{Choice, Pins, choose};
 use crate::library;
 use crate::links::{LinkReport, Switchboard};
 use crate::plugins::{self, Engines, Extensions, Plugin};
+use crate::record::{Script, manifest};
 use crate::sink::{Messenger, Sink};
-use muster_core::command::{Action, Command};
-use muster_core::exec::{Background, Executor, Inline, Serial};
+use muster_core::command::{Action, Command, Recipe};
+use muster_core::exec::{Background, Clock, Executor, Inline, Serial};
 use muster_core::expression::Expression;
 use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
@@ -20,9 +21,12 @@ use muster_core::world::{Machine, Options, Window, World};
 use muster_exec::{Pool, WaitStrategy, WallClock, Worker};
 use muster_links::link::{Address, Pace, Turn, Wish};
 use muster_links::protocol::{PortBase, Unopened};
+use muster_links::record::command::Deed;
+use muster_links::record::manifest::Manifest;
+use muster_links::record::recorder::Recorder;
 use muster_render::Cpu;
 use muster_scenario::build::{self, Override, Scenario};
-use muster_scenario::files::{Files, Paint};
+use muster_scenario::files::{Contents, Files, Paint};
 use muster_scenario::links;
 use muster_scenario::text::{Async, Threads};
 use std::path::PathBuf;
@@ -50,6 +54,12 @@ pub struct Setup {
     pub render: Render,
     /// Set to stop waiting early.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Keep the contents of all files that are read, so that the run can be recorded.
+    pub keep_files: bool,
+    /// Files to be read in place of those on disk and in the library.
+    pub held: Option<Contents>,
+    /// What was chosen before for sensors that leave the choice to the machine.
+    pub pins: Pins,
 }
 
 /// Engines that make pictures. Robots move the same way whichever it is, unless what drives them reads images.
@@ -69,6 +79,11 @@ impl Render {
     /// The engine of a name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Null, Self::Cpu].into_iter().zip(Self::NAMES).find(|(_, own)| *own == name).map(|(engine, _)| engine)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
     }
 
     fn engine(self, simd: Simd) -> Arc<dyn Renderer> {
@@ -109,7 +124,7 @@ impl LoadError {
         Self::said(format!("error: found {found}, expected {expected}"))
     }
 
-    fn said(rendered: String) -> Self {
+    pub(crate) fn said(rendered: String) -> Self {
         Self { problems: Vec::new(), rendered, refused: false }
     }
 
@@ -126,11 +141,11 @@ enum Threading {
 
 /// A world and what it walks with.
 pub struct Simulation {
-    world: World,
+    pub(crate) world: World,
     threading: Threading,
     background: Box<dyn Background<LookJob>>,
     clock: WallClock,
-    messenger: Messenger,
+    pub(crate) messenger: Messenger,
     initial: State,
     sequence: u64,
     answers: Vec<Answer>,
@@ -138,6 +153,11 @@ pub struct Simulation {
     asynchronous: Async,
     warnings: Vec<String>,
     choices: Vec<Choice>,
+    /// How it was loaded, if files were kept.
+    pub(crate) manifest: Option<Manifest>,
+    pub(crate) recorder: Option<Recorder>,
+    /// A recording that is walked again.
+    pub(crate) script: Option<Script>,
     troubles: Vec<String>,
     engines: Engines,
     /// Components end before what they may use; fields are dropped in this order.
@@ -151,26 +171,35 @@ const BACKGROUND_CAPACITY: usize = 64;
 impl Simulation {
     /// Loads a scenario file.
     pub fn load(path: &str, setup: &Setup) -> Result<Self, LoadError> {
-        Self::of(setup, |files, over| build::load(files, path, over, plugins::registry()))
+        Self::of(path, setup, |files, over| build::load(files, path, over, plugins::registry()))
     }
 
     /// Loads a scenario from a text.
     pub fn from_text(text: &str, setup: &Setup) -> Result<Self, LoadError> {
-        Self::of(setup, |files, over| build::load_text(files, "scenario.yaml", text, over, plugins::registry()))
+        const NAME: &str = "scenario.yaml";
+        Self::of(NAME, setup, |files, over| build::load_text(files, NAME, text, over, plugins::registry()))
     }
 
     fn of(
+        name: &str,
         setup: &Setup,
         load: impl Fn(&mut Files, &[Override]) -> Result<Scenario, Vec<Problem>>,
     ) -> Result<Self, LoadError> {
         let mut files = Files::new(setup.search.clone(), library::Embedded);
+        if setup.keep_files {
+            files.keep_contents();
+        }
+        if let Some(held) = &setup.held {
+            files.hold(held.clone());
+        }
         let scenario = match setup.seeds.as_slice() {
             [] => load(&mut files, &setup.over),
             seeds => joined(seeds, &setup.over, |over| load(&mut files, over)),
         };
         let scenario = scenario.map_err(|problems| LoadError::new(&files, problems))?;
         let warnings = scenario.warnings.iter().map(|problem| files.render(problem, Paint::Plain)).collect();
-        Ok(Self { warnings, ..Self::new(scenario, setup)? })
+        let manifest = setup.keep_files.then(|| Manifest { files: files.contents(), ..manifest(name, setup) });
+        Ok(Self { warnings, manifest, ..Self::new(scenario, setup)? })
     }
 
     /// A simulation of a scenario as it is: `over` and `seeds` are for those who load one.
@@ -190,7 +219,7 @@ impl Simulation {
         }
         let misplaced = |error| LoadError::said(format!("error: {error}"));
         let engines = Engines::configure();
-        let choices = choose(&mut scenario.model, options).map_err(misplaced)?;
+        let choices = choose(&mut scenario.model, options, &setup.pins).map_err(misplaced)?;
         let mut world = World::new(Arc::clone(&scenario.model), options).map_err(misplaced)?;
         hear_judged(&mut world, &scenario);
         let asynchronous = setup.asynchronous.unwrap_or(scenario.run.asynchronous);
@@ -225,6 +254,9 @@ impl Simulation {
             asynchronous,
             warnings: Vec::new(),
             choices,
+            manifest: None,
+            recorder: None,
+            script: None,
             troubles: Vec::new(),
             engines,
             extensions,
@@ -236,26 +268,42 @@ impl Simulation {
     /// Walks one window, at most until `until`.
     pub fn walk_window(&mut self, until: SimTime) -> Window {
         self.engines.start();
+        self.act_by_script();
         self.messenger.follow(&mut self.world);
-        let until = until.min(self.messenger.next_states());
+        let until = until.min(self.messenger.next_states()).min(self.next_scripted());
         let Self { world, threading, background, clock, .. } = self;
         let background = &mut **background;
-        let window = match threading {
+        let mut window = match threading {
             Threading::Serial(executor) => world.walk_window(until, &mut Machine { executor, background, clock }),
             Threading::Pool(executor) => world.walk_window(until, &mut Machine { executor, background, clock }),
         };
+        let before_ns = self.clock.now_ns();
+        self.tap();
         self.messenger.deliver(&mut self.world);
+        // the last phase is delivery, and this is part of it
+        if let Some(deliver_ns) = window.phases_ns.last_mut() {
+            *deliver_ns += self.clock.now_ns().saturating_sub(before_ns);
+        }
         if !self.extensions.is_empty() {
             self.serve_extensions();
         }
+        self.act_by_script();
         window
+    }
+
+    /// When a recording that is walked again goes on.
+    fn next_scripted(&self) -> SimTime {
+        self.script.as_ref().filter(|script| !script.done()).map_or(SimTime::NEVER, Script::next_time)
     }
 
     /// Lets extensions look at the world and ask for changes.
     fn serve_extensions(&mut self) {
         let services = self.scenario.registry.services;
         for action in self.extensions.window(&self.world, services, &mut self.troubles) {
-            self.command(action);
+            // a recording goes its way, and holds what they asked for then
+            if self.script.is_none() {
+                self.command(action);
+            }
         }
     }
 
@@ -336,6 +384,13 @@ impl Simulation {
     /// Gives a live sensor other modifiers from the next window on: `yaml` is written as under `modifiers:`, an empty
     /// list takes them all away.
     pub fn set_modifiers(&mut self, robot: &str, sensor: &str, yaml: &str) -> Result<(), LoadError> {
+        let action = self.retooling(robot, sensor, yaml)?;
+        self.command(action);
+        Ok(())
+    }
+
+    /// The command that gives a sensor other modifiers.
+    pub(crate) fn retooling(&mut self, robot: &str, sensor: &str, yaml: &str) -> Result<Action, LoadError> {
         let found = self.world.find(robot);
         let found = found.ok_or_else(|| LoadError::plain("the name of a robot", format!("{robot:?}")))?;
         let mut blueprint = found.cohort.blueprint.clone();
@@ -353,8 +408,8 @@ impl Simulation {
         let cohorts = &mut self.scenario.cohorts;
         let cohort = cohorts.entry(blueprint.key.clone()).or_insert_with(|| Cohort::new(blueprint, &**wind));
         let cohort = Arc::clone(cohort);
-        self.command(Action::Retool { robot: robot.to_owned(), cohort });
-        Ok(())
+        let recipe = Some(Recipe::Modifiers { sensor: sensor.to_owned(), yaml: yaml.to_owned() });
+        Ok(Action::Retool { robot: robot.to_owned(), cohort, recipe })
     }
 
     /// Adds somebody who gets samples and states.
@@ -406,6 +461,10 @@ impl Simulation {
         for (link, line) in self.switchboard.lines() {
             taken.extend(line.posted.drain(..).map(|(sequence, action)| (link, sequence, action)));
             wishes.append(&mut line.wishes);
+        }
+        if self.script.is_some() {
+            // a recording goes its way, whoever listens
+            return (Vec::new(), self.switchboard.take_notes());
         }
         for (link, sequence, action) in taken {
             self.post(link, sequence, action);
@@ -483,14 +542,18 @@ impl Simulation {
 
     /// Goes back to a saved state.
     pub fn restore(&mut self, state: &State) {
+        self.note_break(Deed::Lost("a program restored a saved state".to_owned()));
         self.world.restore(state, &mut *self.background);
         self.messenger.rewind(&mut self.world);
+        self.tap();
     }
 
     /// Goes back to the beginning.
     pub fn reset(&mut self) {
+        self.note_break(Deed::Reset);
         self.world.restore(&self.initial, &mut *self.background);
         self.messenger.rewind(&mut self.world);
+        self.tap();
     }
 
     /// The world.

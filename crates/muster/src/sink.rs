@@ -79,6 +79,14 @@ impl Messenger {
         }
     }
 
+    /// Who is there now.
+    pub(crate) fn directory(&mut self, world: &World) -> Arc<Directory> {
+        if world.generation() != self.directory.0 {
+            self.note_start(world);
+        }
+        Arc::clone(&self.directory.1)
+    }
+
     /// Time or robots changed from outside: listens to who is there now, and publishes states from now on.
     pub(crate) fn rewind(&mut self, world: &mut World) {
         self.note_start(world);

@@ -538,7 +538,7 @@ robots:
 "#;
     let retool = |sim: &mut Simulation| {
         let cohort = Arc::clone(&sim.scenario().model.robots[1].cohort);
-        post_at(sim, 0.31, 1, Action::Retool { robot: "a".to_owned(), cohort });
+        post_at(sim, 0.31, 1, Action::Retool { robot: "a".to_owned(), cohort, recipe: None });
     };
     let mut sim = simulation(text, &serial(&[]));
     retool(&mut sim);

@@ -2,7 +2,7 @@
 
 use super::World;
 use super::calls::Call;
-use crate::command::{Action, Command};
+use crate::command::{Action, Applied, Command};
 use crate::component::Pose;
 use crate::contact::{Bond, Mobility};
 use crate::lanes::setpoint;
@@ -12,6 +12,26 @@ use crate::state::PlaceError;
 use std::sync::Arc;
 
 impl World {
+    /// Writes down every command that takes effect from now on, see [`World::take_applied`].
+    pub fn keep_applied(&mut self) {
+        self.applied.get_or_insert_default();
+    }
+
+    /// Commands that took effect since this was last asked, in their order. Moves them to a list that is empty, whose
+    /// room is used for the next.
+    pub fn take_applied(&mut self, list: &mut Vec<Applied>) {
+        list.clear();
+        if let Some(applied) = &mut self.applied {
+            std::mem::swap(applied, list);
+        }
+    }
+
+    pub(super) fn note_applied(&mut self, command: &Command) {
+        if let Some(applied) = &mut self.applied {
+            applied.push(Applied { time: self.state.time, group: self.groups, command: command.clone() });
+        }
+    }
+
     pub(super) fn apply(&mut self, command: Command) {
         if let Err(refusal) = self.obey(command) {
             self.refused.push(refusal);
@@ -31,7 +51,7 @@ impl World {
             Action::Delete { robot } => self.delete(&robot),
             Action::Attach { robot, to, bond } => self.attach(&robot, &to, bond),
             Action::Detach { robot } => self.detach(&robot),
-            Action::Retool { robot, cohort } => self.retool(&robot, &cohort),
+            Action::Retool { robot, cohort, .. } => self.retool(&robot, &cohort),
             Action::Call { robot, service, arguments, reply } => {
                 self.call(Call { robot, service, arguments, reply }, (link, sequence))
             }

@@ -2,7 +2,7 @@
 
 use super::codec::Json;
 use glam::DVec3;
-use muster_core::command::Action;
+use muster_core::command::{Action, Recipe};
 use muster_core::component::Pose;
 use muster_core::math;
 use muster_core::model::Cohort;
@@ -69,13 +69,13 @@ pub(super) fn set_position(world: &World, name: &str, arguments: &[Json]) -> Res
 const HIDDEN: &str = " hidden";
 
 /// Shows or hides a robot; contacts stay.
-pub(super) fn set_visibility(world: &World, name: &str, visible: bool) -> Result<Action, String> {
+pub fn set_visibility(world: &World, name: &str, visible: bool) -> Result<Action, String> {
     let robot = robot(world, name)?;
     let mut blueprint = robot.cohort.blueprint.clone();
     blueprint.parts.iter_mut().for_each(|part| part.visible = visible);
     blueprint.key = blueprint.key.trim_end_matches(HIDDEN).to_owned() + if visible { "" } else { HIDDEN };
     let cohort = Cohort::new(blueprint, &*world.model().environment.wind);
-    Ok(Action::Retool { robot: robot.address(), cohort })
+    Ok(Action::Retool { robot: robot.address(), cohort, recipe: Some(Recipe::Visible(visible)) })
 }
 
 /// Puts every robot back where it started, at rest.

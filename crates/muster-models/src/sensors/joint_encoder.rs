@@ -56,6 +56,10 @@ impl Sensor for JointEncoder {
         100.0
     }
 
+    fn joints(&self) -> Vec<usize> {
+        self.joints.iter().map(|(number, _)| *number).collect()
+    }
+
     fn sense(&self) -> Sense<'_> {
         Sense::Own(self)
     }

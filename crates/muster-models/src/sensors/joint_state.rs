@@ -75,6 +75,10 @@ impl Sensor for JointState {
         50.0
     }
 
+    fn joints(&self) -> Vec<usize> {
+        self.joints.clone()
+    }
+
     fn sense(&self) -> Sense<'_> {
         Sense::Own(self)
     }

@@ -68,6 +68,10 @@ impl Sensor for Stereo {
         10.0
     }
 
+    fn baseline_m(&self) -> f64 {
+        self.baseline_m
+    }
+
     fn sense(&self) -> Sense<'_> {
         Sense::World(self)
     }

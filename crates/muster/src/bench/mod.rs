@@ -10,6 +10,7 @@ mod plugin;
 mod range;
 #[cfg(feature = "rapier")]
 mod rapier;
+mod record;
 mod special;
 
 use crate::cli::{FAILED, OK, USAGE};
@@ -83,6 +84,7 @@ const CASES: &[Case] = &[
     Case { name: "cold-start", timed: true, measure: special::cold_start },
     Case { name: "wait", timed: false, measure: special::wait },
     Case { name: "async", timed: false, measure: special::asynchronous },
+    Case { name: "record", timed: false, measure: record::record },
     Case { name: "fork-join", timed: false, measure: special::fork_join },
 ];
 

@@ -11,6 +11,7 @@ mod options;
 mod plugin;
 mod ports;
 mod progress;
+mod replay;
 mod run;
 mod seeds;
 
@@ -59,6 +60,8 @@ Examples:
   muster run fleet.yaml --for 60s --report r.json
   muster run fleet.yaml --seeds 1..100           pass rate and spread over a hundred seeds
   muster run fleet.yaml --set robots[0].count=50 --set run.seed=7
+  muster run fleet.yaml --record run.mcap        sensors, transforms and commands, for Foxglove and ROS 2
+  muster replay run.mcap --verify                the same bits again, from the recording alone
   muster check fleet.yaml                        every problem with file, line and the nearest valid name
   muster inspect fleet.yaml --at 2s scout0.position_m
   muster map rescue -o rescue.svg                a world of the library, seen from above
@@ -99,6 +102,8 @@ enum Command {
     /// Begin plug-ins: components of your own, compiled apart from muster
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
+    /// Walk a recording again: prove that it gives the same bits, or play it to the scenario's links
+    Replay(replay::ReplayArguments),
     /// Measure speed on this machine
     Bench(crate::bench::BenchArguments),
 }
@@ -279,6 +284,7 @@ pub(crate) fn dispatch(arguments: Arguments) -> u8 {
             OK
         }),
         Command::Plugin(command) => plugin::plugin(&command),
+        Command::Replay(what) => replay::replay(&what),
         Command::Bench(bench) => crate::bench::bench(&bench),
     }
 }

@@ -2,10 +2,13 @@
 //! default.
 
 use clap::Args;
+use muster::record::Wants;
 use muster::{PortBase, Render, Setup};
 use muster_core::node::{Node, Value};
 use muster_core::simd::Simd;
+use muster_core::time::SimTime;
 use muster_core::world::Options;
+use muster_links::record::Compression;
 use muster_scenario::build::Override;
 use muster_scenario::text::{Async, Rtf, Threads};
 use std::path::PathBuf;
@@ -64,6 +67,18 @@ pub(crate) struct RunFlags {
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Record the run: sensors, poses and commands as ROS 2 messages in an MCAP file, and all that `muster replay` needs
+    #[arg(long, value_name = "FILE.mcap", conflicts_with = "seeds")]
+    pub(crate) record: Option<PathBuf>,
+    /// Record only these topics or sensors: `/scout*/imu`, `scout*.camera`, `/tf`; may be repeated, or separated by commas
+    #[arg(long, value_name = "PATTERN", requires = "record", value_delimiter = ',')]
+    pub(crate) record_only: Vec<String>,
+    /// Record every topic at most once in this span of simulated time: 100ms
+    #[arg(long, value_name = "DURATION", requires = "record", value_parser = duration)]
+    pub(crate) record_every: Option<Duration>,
+    /// How a recording is compressed: none, lz4 or zstd
+    #[arg(long, value_name = "METHOD", requires = "record", default_value = "zstd", value_parser = compression, hide_short_help = true)]
+    pub(crate) record_compression: Compression,
     /// Stop with exit code 5 at the first missed deadline; paces at --rtf 1 unless told otherwise
     #[arg(long)]
     pub(crate) require_rt: bool,
@@ -99,6 +114,10 @@ pub(crate) struct RunFlags {
     pub(crate) over: Overrides,
 }
 
+fn compression(text: &str) -> Result<Compression, String> {
+    Compression::named(text).ok_or_else(|| format!("found {text:?}, expected one of {}", Compression::NAMES.join(", ")))
+}
+
 /// Which ports links take.
 pub(crate) fn port_base(text: &str) -> Result<PortBase, String> {
     if text == "as-written" { Ok(PortBase::AsWritten) } else { text.parse() }
@@ -109,12 +128,22 @@ pub(crate) fn port_base(text: &str) -> Result<PortBase, String> {
 pub(crate) struct Seeds(pub(crate) Vec<u64>);
 
 impl RunFlags {
+    /// What is to be recorded.
+    pub(crate) fn wants(&self) -> Wants {
+        Wants {
+            only: self.record_only.clone(),
+            every: SimTime::from_ns(self.record_every.map_or(0, |every| every.as_nanos() as u64)),
+            compression: self.record_compression,
+        }
+    }
+
     /// The set-up these ask for.
     pub(crate) fn setup(&self) -> Setup {
         let mut setup = self.over.setup();
         if let Some(window) = self.window {
             setup.over.push(number("run.window_ms", Value::Number(window.as_secs_f64() * 1e3)));
         }
+        setup.keep_files = self.record.is_some();
         setup.threads = self.threads;
         setup.asynchronous = self.asynchronous;
         setup.render = self.render;
@@ -151,7 +180,7 @@ fn render(text: &str) -> Result<Render, String> {
     Render::named(text).ok_or_else(|| format!("found {text:?}, expected one of {}", Render::NAMES.join(", ")))
 }
 
-fn rtf(text: &str) -> Result<Rtf, String> {
+pub(crate) fn rtf(text: &str) -> Result<Rtf, String> {
     match (text, text.parse::<f64>()) {
         ("max", _) => Ok(Rtf::Max),
         (_, Ok(factor)) if factor > 0.0 && factor.is_finite() => Ok(Rtf::Factor(factor)),
@@ -159,7 +188,7 @@ fn rtf(text: &str) -> Result<Rtf, String> {
     }
 }
 
-fn threads(text: &str) -> Result<Threads, String> {
+pub(crate) fn threads(text: &str) -> Result<Threads, String> {
     match (text, text.parse::<usize>()) {
         ("auto", _) => Ok(Threads::Auto),
         ("per_robot", _) => Ok(Threads::PerRobot),
@@ -168,7 +197,7 @@ fn threads(text: &str) -> Result<Threads, String> {
     }
 }
 
-fn asynchronous(text: &str) -> Result<Async, String> {
+pub(crate) fn asynchronous(text: &str) -> Result<Async, String> {
     Async::from_word(text).ok_or_else(|| format!("found {text:?}, expected one of {}", Async::WORDS.join(", ")))
 }
 

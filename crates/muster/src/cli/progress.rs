@@ -76,6 +76,7 @@ impl Watcher for People {
             Event::Refused(text) => format!("warning: command refused: {text}"),
             Event::Link(text) => format!("warning: {text}"),
             Event::Failed(text) => format!("error: {text}"),
+            Event::Unrecorded(text) => format!("error: the recording ends here, the run goes on: {text}"),
             Event::Happened(_) if self.quiet => return,
             Event::Happened(text) => text,
         };
@@ -110,6 +111,20 @@ pub(crate) fn summary(report: &Report) {
             count => format!(", {count} not judged: the run ended before their time"),
         };
         row("expectations", format!("{held} of {} hold{waiting}", report.expected));
+    }
+    if let Some(recording) = &report.recording {
+        let (messages, mb) = (grouped(recording.messages), |bytes: u64| bytes as f64 * 1e-6);
+        let (raw, stored) = (mb(recording.payload_bytes), mb(recording.file_bytes));
+        row("recorded", format!("{messages} messages, {raw:.1} MB in {stored:.1} MB, {} dropped", recording.dropped));
+        if recording.untold_topics > 0 {
+            row(
+                "topics left out",
+                format!("{} (a file has no room for more; see --record-only)", recording.untold_topics),
+            );
+        }
+        if let Some(error) = &recording.error {
+            row("recording ended", error.clone());
+        }
     }
     row("seed", report.seed.to_string());
     row("state hash", format!("{:032x}", report.state_hash));

@@ -65,6 +65,12 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     let mut options = run_options(&sim.scenario().run, flags);
     options.timeout = options.timeout.map(|timeout| timeout.saturating_sub(begun.elapsed()));
     running.store(true, Ordering::Relaxed);
+    if let Some(path) = &flags.record
+        && let Err(error) = sim.record(path, flags.wants())
+    {
+        eprintln!("error: {error}");
+        return FAILED;
+    }
     if !flags.no_links
         && let Err(error) = sim.open_links(flags.port_base)
     {
@@ -184,7 +190,7 @@ fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
 
 /// The first Ctrl-C asks for a clean stop, the second ends at once; so does the first before there is anything to stop,
 /// which is so until what is returned is set.
-fn stop_on_interrupt(stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
+pub(crate) fn stop_on_interrupt(stop: &Arc<AtomicBool>) -> Arc<AtomicBool> {
     let running = Arc::new(AtomicBool::new(false));
     let (stop, started) = (Arc::clone(stop), Arc::clone(&running));
     let outcome = ctrlc::set_handler(move || {

@@ -5,13 +5,14 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts allocations of the process, and the bytes alive of each thread.
+/// Counts allocations of the process and of each thread, and the bytes alive of each thread.
 pub struct CountingAllocator;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static ALIVE: Cell<i64> = const { Cell::new(0) };
+    static MADE: Cell<u64> = const { Cell::new(0) };
 }
 
 fn note(bytes: i64) {
@@ -24,6 +25,11 @@ pub fn allocations() -> u64 {
     ALLOCATIONS.load(Ordering::Relaxed)
 }
 
+/// Allocations of this thread so far.
+pub fn allocations_here() -> u64 {
+    MADE.with(Cell::get)
+}
+
 /// Bytes allocated and not freed by this thread.
 pub fn alive() -> i64 {
     ALIVE.with(Cell::get)
@@ -33,6 +39,7 @@ pub fn alive() -> i64 {
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        _ = MADE.try_with(|made| made.set(made.get() + 1));
         note(layout.size() as i64);
         // SAFETY: the caller's promise is passed on.
         unsafe { System.alloc(layout) }
@@ -46,6 +53,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        _ = MADE.try_with(|made| made.set(made.get() + 1));
         note(size as i64 - layout.size() as i64);
         // SAFETY: the caller's promise is passed on.
         unsafe { System.realloc(pointer, layout, size) }

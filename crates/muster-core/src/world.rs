@@ -7,7 +7,7 @@ mod freeze;
 mod index;
 mod realm;
 
-pub use freeze::Trial;
+pub use freeze::{HierarchyWork, Trial};
 pub use realm::Realm;
 
 use events::Lookout;

@@ -21,13 +21,15 @@ pub struct Encoder {
     starts: Vec<u8>,
 }
 
-/// Steps of light in the table of starts: so many that few bytes share one.
+/// Steps of light in the table of starts: bytes are at least 1/3295 of white apart, so no step holds two limits.
 const STEPS: usize = 4096;
 
 impl Encoder {
     /// Prepares the tables.
     pub fn new() -> Self {
-        let limits: Vec<f32> = (0..255).map(|byte| linear((f64::from(byte) + 0.5) / 255.0) as f32).collect();
+        let mut limits: Vec<f32> = (0..255).map(|byte| linear((f64::from(byte) + 0.5) / 255.0) as f32).collect();
+        // nothing comes after the last
+        limits.push(f32::INFINITY);
         let start = |step: usize| limits.partition_point(|&limit| limit <= step as f32 / STEPS as f32);
         let starts = (0..=STEPS).map(|step| start(step) as u8).collect();
         Self { limits, starts }
@@ -38,11 +40,8 @@ impl Encoder {
     pub fn byte(&self, light: f32) -> u8 {
         let light = if light > 0.0 { light } else { 0.0 };
         let light = if light < 1.0 { light } else { 1.0 };
-        let mut byte = self.starts[(light * STEPS as f32) as usize];
-        while byte < 255 && light >= self.limits[usize::from(byte)] {
-            byte += 1;
-        }
-        byte
+        let byte = self.starts[(light * STEPS as f32) as usize];
+        byte + u8::from(light >= self.limits[usize::from(byte)])
     }
 }
 

@@ -12,7 +12,12 @@ use std::ops::Deref;
 pub struct Obstacles {
     all: Vec<Obstacle>,
     boxes: Boxes,
+    /// What each is made of; [`SEVERAL`] where that differs from triangle to triangle.
+    materials: Vec<u16>,
 }
+
+/// Stands for more than one material.
+const SEVERAL: u16 = u16::MAX;
 
 impl Deref for Obstacles {
     type Target = [Obstacle];
@@ -29,7 +34,12 @@ impl Obstacles {
             Shape::Plane => (obstacle.pose, (DVec3::NEG_INFINITY, DVec3::INFINITY)),
             _ => (obstacle.pose, obstacle.solid.corners(&obstacle.pose)),
         };
-        Self { boxes: Boxes::fixed(all.iter().map(corners)), all }
+        let material = |obstacle: &Obstacle| match obstacle.solid.shape() {
+            Shape::Mesh(mesh) if mesh.paint.is_some() => SEVERAL,
+            _ => obstacle.skin.material,
+        };
+        let materials = all.iter().map(material).collect();
+        Self { boxes: Boxes::fixed(all.iter().map(corners)), materials, all }
     }
 
     /// Numbers of the planes.
@@ -43,6 +53,12 @@ impl Obstacles {
         self.boxes.meeting(centre_m - radius_m, centre_m + radius_m, found);
     }
 
+    /// What an obstacle is made of, unless that differs from triangle to triangle.
+    #[inline(always)]
+    pub(crate) fn material(&self, number: u32) -> Option<u16> {
+        Some(self.materials[number as usize]).filter(|&material| material != SEVERAL)
+    }
+
     /// What rays meet.
     #[inline(always)]
     pub(crate) fn scene<'a>(&'a self) -> Scene<'a, impl Fn(u32) -> Option<Owned<'a>> + use<'a>> {
@@ -51,6 +67,11 @@ impl Obstacles {
             obstacle.visible.then(|| (obstacle.solid.outline(), None))
         };
         Scene { boxes: &self.boxes, solid, mark: 0 }
+    }
+
+    /// How many bounds were worked out for it, and how often all were arranged.
+    pub(crate) fn work(&self) -> (u64, u64) {
+        self.boxes.work()
     }
 
     /// The outline of an obstacle and where it stands.

@@ -20,7 +20,7 @@ use crate::component::Pose;
 use crate::math;
 use crate::simd::Simd;
 use crate::snapshot::Snapshot;
-use fan::{Directions, Fan, GROUPS, Met, RAYS};
+use fan::{Cores, Directions, Fan, GROUPS, Met, RAYS};
 use glam::{DMat3, DVec3, Vec3};
 use scene::{Aim, First, Ray, Stand};
 use sheaf::{POINTS, Shade, Sheaf};
@@ -90,6 +90,9 @@ struct Bundle {
     /// Their numbers in the pattern.
     numbers: Vec<u32>,
     directions: Box<Directions<f64>>,
+    /// Middles of the directions of each group, and how far they are from it at most.
+    middles: [[f64; WIDTH]; 3],
+    radius: [f32; WIDTH],
 }
 
 impl Bundle {
@@ -102,7 +105,15 @@ impl Bundle {
                 (0..3).for_each(|axis| columns[axis][lane] = direction[axis]);
             }
         }
-        Self { numbers, directions }
+        let (mut middles, mut radius) = ([[0.0; WIDTH]; 3], [0.0; WIDTH]);
+        for (group, columns) in directions.iter().enumerate() {
+            let direction = |lane: usize| DVec3::new(columns[0][lane], columns[1][lane], columns[2][lane]);
+            let middle = (0..WIDTH).map(direction).sum::<DVec3>() / WIDTH as f64;
+            let furthest = (0..WIDTH).map(|lane| (direction(lane) - middle).length()).fold(0.0, f64::max);
+            (0..3).for_each(|axis| middles[axis][group] = middle[axis]);
+            radius[group] = (furthest + fan::ROUNDING) as f32;
+        }
+        Self { numbers, directions, middles, radius }
     }
 
     fn groups(&self) -> usize {
@@ -235,6 +246,7 @@ fn on_registers(simd: Simd, work: impl Work<Plain<f32>> + Work<Fastest>) {
 struct Room {
     exact: Directions<f64>,
     directions: Directions<f32>,
+    cores: Cores,
     met: Met,
     stack: Stack,
 }
@@ -243,6 +255,7 @@ impl Room {
     const NEW: Self = Self {
         exact: [[[0.0; WIDTH]; 3]; GROUPS],
         directions: [[[0.0; WIDTH]; 3]; GROUPS],
+        cores: Cores::NONE,
         met: Met::NEW,
         stack: Stack::NEW,
     };
@@ -264,7 +277,7 @@ impl<W: Wide<Real = f32>> Work<W> for CastBundle<'_> {
     #[inline(always)]
     fn run(self, token: W::Token) {
         let Self { world, bundle, from_m, turn, reach, room, told } = self;
-        let Room { exact, directions, met, stack } = room;
+        let Room { exact, directions, cores, met, stack } = room;
         let groups = bundle.groups();
         for group in 0..groups {
             let turned = turned(turn, load3::<Plain<f64>>((), &bundle.directions[group]));
@@ -275,7 +288,14 @@ impl<W: Wide<Real = f32>> Work<W> for CastBundle<'_> {
                 }
             }
         }
-        let fan = Fan::new::<W>(token, directions, groups, reach.min_m as f32);
+        let middles = turned(turn, load3::<Plain<f64>>((), &bundle.middles));
+        for axis in 0..3 {
+            for lane in 0..WIDTH {
+                cores.middle[axis][lane] = middles[axis].0[lane] as f32;
+            }
+        }
+        cores.radius = bundle.radius;
+        let fan = Fan::new::<W>(token, (directions, cores), groups, reach.min_m as f32);
         met.clear(reach.max_m as f32, groups);
         let aim = Aim { from_m, without: reach.without };
         let (still, moving) = (world.environment.obstacles.scene(), world.moving());
@@ -321,23 +341,28 @@ impl<'a> Teller<'a> {
     #[inline(always)]
     fn tell(&mut self, met: &Met, group: usize, directions: &[[f64; WIDTH]; 3]) -> [Hit; WIDTH] {
         let mut hits = [Hit::NOTHING; WIDTH];
+        let (items, faces, rough) = (&met.item[group], &met.triangle[group], &met.distance[group]);
         let mut held = fan::NOTHING;
         let (mut distances, mut normals) = ([0.0; WIDTH], [[0.0; WIDTH]; 3]);
         for lane in 0..WIDTH {
-            let (item, rough) = (met.item[group][lane].to_bits(), met.distance[group][lane]);
+            let item = items[lane].to_bits();
             if item == fan::NOTHING {
                 continue;
             }
             let (outline, stand, thing) = self.world.solid(item);
             if let Outline::Triangles(triangles) = outline {
-                let triangle = met.triangle[group][lane].to_bits();
                 let direction = DVec3::new(directions[0][lane], directions[1][lane], directions[2][lane]);
-                hits[lane] = self.on_triangle((triangles, stand, thing), (item, triangle), direction, rough);
+                let face = (item, faces[lane].to_bits());
+                hits[lane] = self.on_triangle((triangles, stand, thing), face, direction, rough[lane]);
                 continue;
             }
             if held != item {
                 held = item;
-                (distances, normals) = self.on_outline((outline, stand), load3((), directions), &met.distance[group]);
+                let mut same = 0;
+                for lane in 0..WIDTH {
+                    same |= u32::from(items[lane].to_bits() == item) << lane;
+                }
+                (distances, normals) = self.on_outline((outline, stand), load3((), directions), (same, rough));
             }
             let normal = Vec3::new(normals[0][lane], normals[1][lane], normals[2][lane]);
             hits[lane] = Hit { distance_m: distances[lane], normal, thing, triangle: 0 };
@@ -357,30 +382,41 @@ impl<'a> Teller<'a> {
             return self.on_triangle((triangles, stand, thing), face, direction, first.distance);
         }
         let directions = splat3((), direction.to_array());
-        let (distances, normals) = self.on_outline((outline, stand), directions, &[first.distance; WIDTH]);
+        let (distances, normals) = self.on_outline((outline, stand), directions, (1, &[first.distance; WIDTH]));
         let normal = Vec3::new(normals[0][0], normals[1][0], normals[2][0]);
         Hit { distance_m: distances[0], normal, thing, triangle: 0 }
     }
 
-    /// Distances and normals as if all eight rays met this solid.
+    /// Distances and normals as if all eight rays met this solid; some do.
     #[inline(always)]
     fn on_outline(
         &self,
         (outline, stand): (&Outline, &Stand),
         directions: Wide3<Plain<f64>>,
-        rough: &[f32; WIDTH],
+        (some, rough): (u32, &[f32; WIDTH]),
     ) -> ([f64; WIDTH], [[f32; WIDTH]; 3]) {
         let from_m = stand.in_solid(self.from_m);
         let own = stand.directions_in_solid((), directions);
-        let min = Plain([self.reach.min_m; WIDTH]);
-        let mut distances = outline.distance((), from_m, own, min).0;
+        let side = match outline {
+            Outline::Box(half_m) => box_sides(*half_m, from_m, own, (some, rough)),
+            _ => None,
+        };
+        let (exact, side) = match side {
+            Some((exact, side)) => (exact, Some(side)),
+            None => (outline.distance((), from_m, own, Plain([self.reach.min_m; WIDTH])), None),
+        };
+        let mut distances = exact.0;
         for lane in 0..WIDTH {
             distances[lane] = sound(distances[lane], rough[lane], self.reach);
         }
-        let way = Plain(distances);
-        let from = splat3::<Plain<f64>>((), from_m.to_array());
-        let at = [from[0] + own[0] * way, from[1] + own[1] * way, from[2] + own[2] * way];
-        let normal = stand.directions_in_world((), outline.normal((), at));
+        let normal = side.unwrap_or_else(
+            #[inline(always)]
+            || {
+                let (way, from) = (Plain(distances), splat3::<Plain<f64>>((), from_m.to_array()));
+                outline.normal((), [from[0] + own[0] * way, from[1] + own[1] * way, from[2] + own[2] * way])
+            },
+        );
+        let normal = stand.directions_in_world((), normal);
         let mut normals = [[0.0; WIDTH]; 3];
         for axis in 0..3 {
             for lane in 0..WIDTH {
@@ -388,6 +424,17 @@ impl<'a> Teller<'a> {
             }
         }
         (distances, normals)
+    }
+
+    /// Keeps a triangle's plane at hand.
+    #[inline(always)]
+    fn face(&mut self, triangles: &Triangles, stand: &Stand, face: (u32, u32)) {
+        if self.face != face {
+            self.face = face;
+            let (normal, offset) = triangles.plane(face.1);
+            self.normal = stand.in_world(normal);
+            self.height_m = offset - normal.dot(stand.in_solid(self.from_m));
+        }
     }
 
     #[inline(always)]
@@ -398,15 +445,85 @@ impl<'a> Teller<'a> {
         direction: DVec3,
         rough: f32,
     ) -> Hit {
-        if self.face != face {
-            self.face = face;
-            let (normal, offset) = triangles.plane(face.1);
-            self.normal = stand.in_world(normal);
-            self.height_m = offset - normal.dot(stand.in_solid(self.from_m));
-        }
+        self.face(triangles, stand, face);
         let distance_m = sound(self.height_m / self.normal.dot(direction), rough, self.reach);
         Hit { distance_m, normal: self.normal.as_vec3(), thing, triangle: face.1 }
     }
+}
+
+/// Distances to the sides of a box that rays meet, and these sides' normals, where single precision leaves no doubt which
+/// sides they are: the same as by all six planes, for one division. `None` if some ray comes near an edge.
+#[inline(always)]
+fn box_sides(
+    half_m: DVec3,
+    from_m: DVec3,
+    directions: Wide3<Plain<f64>>,
+    (some, rough): (u32, &[f32; WIDTH]),
+) -> Option<(Plain<f64>, Wide3<Plain<f64>>)> {
+    const NEAR_M: f64 = 1e-3;
+    const NEAR_SHARE: f64 = 1e-6;
+    let [x, y, z] = [directions[0].0, directions[1].0, directions[2].0];
+    let (mut distances, mut normals) = ([0.0; WIDTH], [[0.0; WIDTH]; 3]);
+    let mut doubt = [false; WIDTH];
+    for lane in 0..WIDTH {
+        let way = f64::from(rough[lane]);
+        let (at_x, at_y, at_z) = (from_m.x + x[lane] * way, from_m.y + y[lane] * way, from_m.z + z[lane] * way);
+        let inside_x = half_m.x - at_x.abs();
+        let inside_y = half_m.y - at_y.abs();
+        let inside_z = half_m.z - at_z.abs();
+        let on_x = (inside_x <= inside_y) & (inside_x <= inside_z);
+        let on_y = !on_x & (inside_y <= inside_z);
+        // the two other axes decide whether it could be another side
+        let y_or_x = if on_x { inside_y } else { inside_x };
+        let z_or_y = if on_x | on_y { inside_z } else { inside_y };
+        let least = if on_x {
+            inside_x
+        } else if on_y {
+            inside_y
+        } else {
+            inside_z
+        };
+        let near = NEAR_M + NEAR_SHARE * way;
+        doubt[lane] = !((y_or_x > near) & (z_or_y > near) & (least.abs() < near));
+        let at = if on_x {
+            at_x
+        } else if on_y {
+            at_y
+        } else {
+            at_z
+        };
+        let half = if on_x {
+            half_m.x
+        } else if on_y {
+            half_m.y
+        } else {
+            half_m.z
+        };
+        let from = if on_x {
+            from_m.x
+        } else if on_y {
+            from_m.y
+        } else {
+            from_m.z
+        };
+        let along = if on_x {
+            x[lane]
+        } else if on_y {
+            y[lane]
+        } else {
+            z[lane]
+        };
+        let sign = if at >= 0.0 { 1.0 } else { -1.0 };
+        distances[lane] = (half * sign - from) * (1.0 / along);
+        normals[0][lane] = if on_x { sign } else { 0.0 };
+        normals[1][lane] = if on_y { sign } else { 0.0 };
+        normals[2][lane] = if on_x | on_y { 0.0 } else { sign };
+    }
+    let mut doubtful = 0;
+    for lane in 0..WIDTH {
+        doubtful |= u32::from(doubt[lane]) << lane;
+    }
+    (doubtful & some == 0).then_some((Plain(distances), load3((), &normals)))
 }
 
 /// The exact distance, unless a ray grazes something so that only single precision met it.

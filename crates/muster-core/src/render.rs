@@ -56,6 +56,8 @@ pub struct Shot<'a> {
     pub far_m: f64,
     /// The robot that takes it, which is not in it.
     pub without: Option<usize>,
+    /// Whether it is asked what the rays met, beside the light.
+    pub hits: bool,
 }
 
 /// What a lens saw, ray by ray, row by row from the top.
@@ -63,7 +65,7 @@ pub struct Shot<'a> {
 pub struct Film {
     /// Red, green and blue as linear light: 1 is white in the sun of a clear day.
     pub light: Vec<[f32; 3]>,
-    /// What the rays met.
+    /// What the rays met; empty if it was not asked for.
     pub hits: Vec<Hit>,
 }
 

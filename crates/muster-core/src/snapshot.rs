@@ -165,7 +165,20 @@ impl Snapshot {
     }
 
     /// The material of what a ray met, as an index into the environment's; that of nothing is the first.
+    #[inline(always)]
     pub fn material(&self, hit: &Hit) -> u16 {
+        let material = match hit.thing {
+            Thing::Nothing => 0,
+            Thing::Obstacle(index) => {
+                self.environment.obstacles.material(index).unwrap_or_else(|| self.material_of_part(hit))
+            }
+            Thing::Part { .. } => self.material_of_part(hit),
+        };
+        if usize::from(material) < self.environment.materials.len() { material } else { 0 }
+    }
+
+    /// The material of a part of a robot, or of a mesh that has several.
+    fn material_of_part(&self, hit: &Hit) -> u16 {
         let own = |skin: &Skin, solid: &Solid| {
             let painted = match solid.shape() {
                 Shape::Mesh(mesh) => mesh.paint.as_ref().and_then(|paint| paint.skin(hit.triangle as usize)),
@@ -173,7 +186,7 @@ impl Snapshot {
             };
             painted.map(|skin| skin.material).filter(|&material| material > 0).unwrap_or(skin.material)
         };
-        let material = match hit.thing {
+        match hit.thing {
             Thing::Nothing => 0,
             Thing::Obstacle(index) => {
                 let obstacle = &self.environment.obstacles[index as usize];
@@ -183,8 +196,7 @@ impl Snapshot {
                 let part = &body.cohort.blueprint.parts[usize::from(part)];
                 own(&part.skin, &part.solid)
             }),
-        };
-        if usize::from(material) < self.environment.materials.len() { material } else { 0 }
+        }
     }
 
     /// The parts of robots that rays meet.
@@ -213,6 +225,11 @@ impl Snapshot {
     /// Arranges the bodies so that rays find them.
     pub(crate) fn arrange(&mut self) {
         self.boxes.renew(self.bodies.iter().map(|body| (body.pose, body.part().solid.corners(&body.pose))));
+    }
+
+    /// How many bounds of bodies were worked out, and how often all were arranged.
+    pub(crate) fn work(&self) -> (u64, u64) {
+        self.boxes.work()
     }
 
     /// Prepares the search within these radii (ascending, without repeats).

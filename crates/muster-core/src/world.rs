@@ -9,7 +9,7 @@ mod index;
 mod realm;
 
 pub use body::BodyView;
-pub use freeze::Trial;
+pub use freeze::{HierarchyWork, Trial};
 pub use realm::Realm;
 
 use events::Lookout;

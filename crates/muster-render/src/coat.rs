@@ -6,10 +6,12 @@ use glam::{DMat3, DVec3};
 use muster_core::colour::linear3;
 use muster_core::component::Pose;
 use muster_core::contact::Part;
+use muster_core::math;
 use muster_core::model::{Cohort, Environment};
 use muster_core::shape::{Mesh, Shape};
 use muster_core::skin::{Paint, Skin, Texture};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 /// Colour of what has none, linear: obstacles, and parts of robots.
@@ -19,7 +21,7 @@ const ROBOT: [f32; 3] = [0.62, 0.17, 0.05];
 /// A skin, ready to be drawn.
 #[derive(Clone)]
 struct Coat {
-    colour: [f32; 3],
+    colour: [f32; 4],
     texture: Option<Arc<Mips>>,
     /// Textures a metre, where the shape has no coordinates of its own.
     per_m: f64,
@@ -58,28 +60,44 @@ pub(crate) struct Finish {
     painted: Option<Arc<Painted>>,
 }
 
-/// A point of a surface.
-pub(crate) struct Spot {
+/// Points that are painted together.
+pub(crate) const BATCH: usize = 64;
+
+/// Points of surfaces, as columns.
+pub(crate) struct Spots {
     /// In the frame of the solid, m.
-    pub(crate) at_m: DVec3,
-    /// Outward normal there, in that frame.
-    pub(crate) normal: DVec3,
-    pub(crate) triangle: u32,
+    pub(crate) at_m: [[f64; BATCH]; 3],
+    /// Outward normals there, in that frame.
+    pub(crate) normal: [[f64; BATCH]; 3],
+    pub(crate) triangle: [u32; BATCH],
     /// How much of the surface a pixel covers, along a side, m.
-    pub(crate) covered_m: f32,
+    pub(crate) covered_m: [f32; BATCH],
 }
 
+impl Spots {
+    pub(crate) const NONE: Self =
+        Self { at_m: [[0.0; BATCH]; 3], normal: [[0.0; BATCH]; 3], triangle: [0; BATCH], covered_m: [0.0; BATCH] };
+}
+
+/// What white light becomes at some points: red, green, blue, and a place for even steps.
+pub(crate) type Colours = [[f32; 4]; BATCH];
+
 impl Finish {
-    /// The light a white light leaves at a point.
+    /// Paints some of the points, all of this solid.
     #[inline(always)]
-    pub(crate) fn colour(&self, spot: &Spot, decoder: &Decoder) -> [f32; 3] {
-        let Some(painted) = &self.painted else { return self.own.textured(self.lie, spot, decoder) };
-        let triangle = spot.triangle as usize;
-        let skin = painted.skin_of.get(triangle).copied().unwrap_or(0);
-        let coat = painted.coats.get(usize::from(skin)).unwrap_or(&self.own);
-        match (painted.charts.get(triangle), &coat.texture) {
-            (Some(chart), Some(texture)) => coat.charted(chart, texture, spot, decoder),
-            _ => coat.textured(self.lie, spot, decoder),
+    pub(crate) fn paint(&self, spots: &Spots, some: Range<usize>, decoder: &Decoder, colours: &mut Colours) {
+        let Some(painted) = &self.painted else { return self.own.paint(self.lie, spots, some, decoder, colours) };
+        for at in some {
+            let triangle = spots.triangle[at] as usize;
+            let skin = painted.skin_of.get(triangle).copied().unwrap_or(0);
+            let coat = painted.coats.get(usize::from(skin)).unwrap_or(&self.own);
+            match (painted.charts.get(triangle), &coat.texture) {
+                (Some(chart), Some(texture)) => {
+                    let light = chart.light(texture, spots, at, decoder);
+                    coat.put(light, at, colours);
+                }
+                _ => coat.paint(self.lie, spots, at..at + 1, decoder, colours),
+            }
         }
     }
 
@@ -88,54 +106,75 @@ impl Finish {
         self.painted.is_none() && self.own.texture.is_none()
     }
 
-    /// The colour where [`Finish::is_plain`].
-    pub(crate) fn plain_colour(&self) -> [f32; 3] {
-        self.own.colour
+    /// Paints some points where [`Finish::is_plain`].
+    #[inline(always)]
+    pub(crate) fn paint_plain(&self, some: Range<usize>, colours: &mut Colours) {
+        colours[some].fill(self.own.colour);
     }
 }
 
 impl Coat {
+    /// Light of a texture, in this colour.
     #[inline(always)]
-    fn textured(&self, lie: Lie, spot: &Spot, decoder: &Decoder) -> [f32; 3] {
-        let Some(texture) = &self.texture else { return self.colour };
-        let [x, y, z] = spot.at_m.to_array();
-        let away = spot.normal.abs();
-        let (right, up) = match lie {
-            Lie::Around if away.x >= away.y && away.x >= away.z => (if spot.normal.x > 0.0 { y } else { -y }, z),
-            Lie::Around if away.y >= away.z => (if spot.normal.y > 0.0 { -x } else { x }, z),
-            Lie::Around if spot.normal.z < 0.0 => (-x, y),
-            _ => (x, y),
-        };
-        let place = [0.5 + right * self.per_m, 0.5 + up * self.per_m];
-        let size = texture.size();
-        let covered = spot.covered_m * self.per_m as f32 * size[0].max(size[1]);
-        let light = texture.light(place.map(fraction), covered, decoder);
-        [light[0] * self.colour[0], light[1] * self.colour[1], light[2] * self.colour[2]]
+    fn put(&self, light: [f32; 4], at: usize, colours: &mut Colours) {
+        for channel in 0..4 {
+            colours[at][channel] = light[channel] * self.colour[channel];
+        }
     }
 
+    /// Paints points as the texture lies on a solid without coordinates.
     #[inline(always)]
-    fn charted(&self, chart: &Chart, texture: &Mips, spot: &Spot, decoder: &Decoder) -> [f32; 3] {
-        let at = spot.at_m.as_vec3().to_array();
-        let place = |axis: usize| {
-            let along = chart.along[axis];
-            fraction(f64::from(along[0] * at[0] + along[1] * at[1] + along[2] * at[2] + chart.offset[axis]))
-        };
+    fn paint(&self, lie: Lie, spots: &Spots, some: Range<usize>, decoder: &Decoder, colours: &mut Colours) {
+        let Some(texture) = &self.texture else { return colours[some].fill(self.colour) };
         let size = texture.size();
-        let covered = spot.covered_m * chart.per_m * size[0].max(size[1]);
-        let light = texture.light([place(0), place(1)], covered, decoder);
-        [light[0] * self.colour[0], light[1] * self.colour[1], light[2] * self.colour[2]]
+        let size = size[0].max(size[1]);
+        let (mut place, mut covered) = ([[0.0_f32; BATCH]; 2], [0.0_f32; BATCH]);
+        let [x, y, z] = &spots.at_m;
+        let [nx, ny, nz] = &spots.normal;
+        for at in some.clone() {
+            let (mut right, mut up) = (x[at], y[at]);
+            if lie == Lie::Around {
+                let (along_x, along_y, along_z) = (nx[at].abs(), ny[at].abs(), nz[at].abs());
+                let on_x = (along_x >= along_y) & (along_x >= along_z);
+                let on_y = !on_x & (along_y >= along_z);
+                let on_z = if nz[at] < 0.0 { -x[at] } else { x[at] };
+                right = if on_y { if ny[at] > 0.0 { -x[at] } else { x[at] } } else { on_z };
+                right = if on_x { if nx[at] > 0.0 { y[at] } else { -y[at] } } else { right };
+                up = if on_x | on_y { z[at] } else { y[at] };
+            }
+            place[0][at] = fraction(0.5 + right * self.per_m);
+            place[1][at] = fraction(0.5 + up * self.per_m);
+            covered[at] = spots.covered_m[at] * self.per_m as f32 * size;
+        }
+        for at in some {
+            let light = texture.light([place[0][at], place[1][at]], texture.level(covered[at]), decoder);
+            self.put(light, at, colours);
+        }
     }
 }
 
 /// The part of a number after the point, counted from the whole number below.
 #[inline(always)]
 fn fraction(value: f64) -> f32 {
-    let whole = value as i64 as f64;
-    let part = value - if whole > value { whole - 1.0 } else { whole };
-    (part as f32).min(1.0 - f32::EPSILON)
+    let part = (value - math::floor(value)) as f32;
+    if part < 1.0 - f32::EPSILON { part } else { 1.0 - f32::EPSILON }
 }
 
 impl Chart {
+    /// The light of a texture where it lies on one of the points.
+    #[inline(always)]
+    fn light(&self, texture: &Mips, spots: &Spots, at: usize, decoder: &Decoder) -> [f32; 4] {
+        let [x, y, z] = [spots.at_m[0][at] as f32, spots.at_m[1][at] as f32, spots.at_m[2][at] as f32];
+        let mut place = [0.0; 2];
+        for axis in 0..2 {
+            let along = self.along[axis];
+            place[axis] = fraction(f64::from(along[0] * x + along[1] * y + along[2] * z + self.offset[axis]));
+        }
+        let size = texture.size();
+        let covered = spots.covered_m[at] * self.per_m * size[0].max(size[1]);
+        texture.light(place, texture.level(covered), decoder)
+    }
+
     /// Of a triangle with these corners and coordinates.
     fn new([a, b, c]: [DVec3; 3], uv: [[f32; 2]; 3]) -> Self {
         let (e1, e2) = (b - a, c - a);
@@ -218,7 +257,10 @@ impl Wardrobe {
         let texture = texture.map(|texture| self.mips(texture));
         let untold = if texture.is_some() { [1.0; 3] } else { colour };
         Coat {
-            colour: skin.colour.map_or(untold, linear3),
+            colour: {
+                let [red, green, blue] = skin.colour.map_or(untold, linear3);
+                [red, green, blue, 0.0]
+            },
             texture,
             per_m: if skin.texture_size_m > 0.0 { 1.0 / f64::from(skin.texture_size_m) } else { 1.0 },
         }

@@ -5,15 +5,32 @@ use muster_core::skin::Texture;
 
 /// A texture and its halves, quarters, eighths... down to one texel; sRGB, averaged in linear light.
 pub(crate) struct Mips {
+    /// Texels of large levels, as bytes.
     texels: Vec<[u8; 4]>,
+    /// Linear light of those of all smaller levels, which are read most.
+    lights: Vec<[f32; 4]>,
     levels: Vec<Level>,
 }
+
+/// Levels of at most so many texels are kept as light, which takes four times the room.
+const LIGHT_MAX: usize = 1 << 16;
 
 #[derive(Debug, Clone, Copy)]
 struct Level {
     first: usize,
     columns: usize,
     rows: usize,
+}
+
+/// Where the four texels around a place are in a level, and how far it is from the first to the others.
+#[derive(Debug, Clone, Copy)]
+struct Around {
+    left: u32,
+    right: u32,
+    above: u32,
+    below: u32,
+    across: f32,
+    down: f32,
 }
 
 /// Linear light of every byte.
@@ -42,7 +59,13 @@ impl Mips {
             levels.push(next);
             level = next;
         }
-        Self { texels, levels }
+        let large = levels.iter().take_while(|level| level.columns * level.rows > LIGHT_MAX).count();
+        let first_light = levels.get(large).map_or(texels.len(), |level| level.first);
+        let light = |texel: &[u8; 4]| texel.map(|byte| decoder[usize::from(byte)]);
+        let lights = texels[first_light..].iter().map(light).collect();
+        texels.truncate(first_light);
+        levels[large..].iter_mut().for_each(|level| level.first -= first_light);
+        Self { texels, lights, levels }
     }
 
     /// Texels along each side of the texture as it is.
@@ -50,28 +73,50 @@ impl Mips {
         [self.levels[0].columns as f32, self.levels[0].rows as f32]
     }
 
-    /// The light at a place (u to the right, v up, both from 0 to 1) for a pixel that covers so many texels of the texture,
-    /// between the four texels around it; the texture repeats.
+    /// The level to read for a pixel that covers so many texels of the texture.
     #[inline(always)]
-    pub(crate) fn light(&self, [u, v]: [f32; 2], covered: f32, decoder: &Decoder) -> [f32; 3] {
-        let level = &self.levels[level_of(covered).min(self.levels.len() - 1)];
-        let (x, y) = (u * level.columns as f32 - 0.5, (1.0 - v) * level.rows as f32 - 0.5);
-        let ((left, right, across), (above, below, down)) = (between(x, level.columns), between(y, level.rows));
-        let texel = |row: usize, column: usize| self.texels[level.first + row * level.columns + column];
-        let (a, b) = (texel(above, left), texel(above, right));
-        let (c, d) = (texel(below, left), texel(below, right));
-        let channel = |at: usize| {
-            let light = |texel: [u8; 4]| decoder[usize::from(texel[at])];
-            let (top, bottom) = (mixed(light(a), light(b), across), mixed(light(c), light(d), across));
-            mixed(top, bottom, down)
+    pub(crate) fn level(&self, covered: f32) -> usize {
+        level_of(covered).min(self.levels.len() - 1)
+    }
+
+    /// The light at a place (u to the right, v up, both from 0 to 1) of a level, between the four texels around it; the
+    /// texture repeats.
+    #[inline(always)]
+    pub(crate) fn light(&self, [u, v]: [f32; 2], level: usize, decoder: &Decoder) -> [f32; 4] {
+        let level = &self.levels[level];
+        let (left, right, across) = between(u * level.columns as u32 as f32 - 0.5, level.columns as u32);
+        let (above, below, down) = between((1.0 - v) * level.rows as u32 as f32 - 0.5, level.rows as u32);
+        let around = Around { left, right, above, below, across, down };
+        if level.columns * level.rows > LIGHT_MAX {
+            return self.decoded(level, &around, decoder);
+        }
+        let (above, below) =
+            (level.first + above as usize * level.columns, level.first + below as usize * level.columns);
+        let (a, b) = (&self.lights[above + left as usize], &self.lights[above + right as usize]);
+        let (c, d) = (&self.lights[below + left as usize], &self.lights[below + right as usize]);
+        mixed(&mixed(a, b, across), &mixed(c, d, across), down)
+    }
+
+    /// The same of a large level.
+    #[inline(never)]
+    fn decoded(&self, level: &Level, around: &Around, decoder: &Decoder) -> [f32; 4] {
+        let texel = |row: u32, column: u32| {
+            let texel = self.texels[level.first + row as usize * level.columns + column as usize];
+            texel.map(|byte| decoder[usize::from(byte)])
         };
-        [channel(0), channel(1), channel(2)]
+        let (a, b) = (texel(around.above, around.left), texel(around.above, around.right));
+        let (c, d) = (texel(around.below, around.left), texel(around.below, around.right));
+        mixed(&mixed(&a, &b, around.across), &mixed(&c, &d, around.across), around.down)
     }
 }
 
 #[inline(always)]
-fn mixed(a: f32, b: f32, share: f32) -> f32 {
-    a + (b - a) * share
+fn mixed(a: &[f32; 4], b: &[f32; 4], share: f32) -> [f32; 4] {
+    let mut all = [0.0; 4];
+    for channel in 0..4 {
+        all[channel] = a[channel] + (b[channel] - a[channel]) * share;
+    }
+    all
 }
 
 /// The level whose texels are about as large as what a pixel covers: the nearest power of two.
@@ -85,9 +130,9 @@ fn level_of(covered: f32) -> usize {
 /// The two texels around a place along one side, which may lie outside by half a texel, and how far it is from the first
 /// to the second.
 #[inline(always)]
-fn between(place: f32, count: usize) -> (usize, usize, f32) {
+fn between(place: f32, count: u32) -> (u32, u32, f32) {
     let shifted = if place < 0.0 { place + count as f32 } else { place };
-    let first = (shifted as usize).min(count - 1);
+    let first = (shifted as i32 as u32).min(count - 1);
     let second = if first + 1 == count { 0 } else { first + 1 };
     (first, second, shifted - first as f32)
 }
@@ -130,7 +175,10 @@ mod tests {
     fn texels_are_found_in_their_places_upright() {
         let pixels = vec![[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]];
         let mips = Mips::new(&Texture { columns: 2, pixels });
-        let light = |u, v| mips.light([u, v], 1.0, &decoder());
+        let light = |u, v| {
+            let [red, green, blue, _] = mips.light([u, v], 0, &decoder());
+            [red, green, blue]
+        };
         assert_eq!(light(0.25, 0.75), [1.0, 0.0, 0.0], "the first texel is left and up");
         assert_eq!(light(0.75, 0.75), [0.0, 1.0, 0.0]);
         assert_eq!(light(0.25, 0.25), [0.0, 0.0, 1.0]);
@@ -145,12 +193,25 @@ mod tests {
         for (columns, rows) in [(64, 64), (48, 20), (7, 5), (1, 9)] {
             let mips = Mips::new(&board(columns, rows));
             let white = (columns * rows).div_ceil(2) as f32 / (columns * rows) as f32;
-            let far = mips.light([0.3, 0.6], 1e6, &decoder())[0];
+            let far = mips.light([0.3, 0.6], mips.level(1e6), &decoder())[0];
             assert!((far - white).abs() < 0.1, "{far} instead of {white}");
         }
         // half of the light, not half of the byte
         let mips = Mips::new(&board(64, 64));
-        assert!((mips.light([0.3, 0.6], 4.0, &decoder())[0] - 0.5).abs() < 4e-3);
+        assert!((mips.light([0.3, 0.6], mips.level(4.0), &decoder())[0] - 0.5).abs() < 4e-3);
+    }
+
+    #[test]
+    fn large_levels_are_read_like_small_ones() {
+        // what repeats looks the same however large the texture is that holds it
+        let (small, large) = (Mips::new(&board(256, 256)), Mips::new(&board(512, 256)));
+        assert!(small.texels.is_empty() && !large.texels.is_empty());
+        for (u, v) in [(0.1, 0.7), (0.503, 0.031), (0.999, 0.4)] {
+            for level in 0..3 {
+                let halves = (small.light([u, v], level, &decoder()), large.light([0.5 * u, v], level, &decoder()));
+                (0..3).for_each(|channel| assert!((halves.0[channel] - halves.1[channel]).abs() < 1e-4));
+            }
+        }
     }
 
     #[test]

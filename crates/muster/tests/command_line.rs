@@ -594,3 +594,28 @@ fn a_run_can_be_judged_by_what_a_camera_sees() {
     let unknown = check(&["check", &file("unknown.yaml", &format!("{EYE}{}", expect.replace("eye.", "eyee.")))], 3);
     assert!(unknown.contains("found \"eyee\", expected a robot: eye (did you mean \"eye\"?)"), "{unknown}");
 }
+
+// B17
+#[test]
+fn the_maze_is_scanned_if_no_scene_is_named() {
+    let scan = |method: &str| {
+        let text = muster(&[
+            "bench",
+            "range",
+            "--pattern",
+            "20x20",
+            "--method",
+            method,
+            "--threads",
+            "1",
+            "--quick",
+            "--json",
+        ]);
+        let line: Value = serde_json::from_str(&out(&text)).unwrap();
+        assert_eq!((&line["pattern"], &line["method"]), (&Value::from("20x20"), &Value::from(method)));
+        line["mean_range_m"].as_f64().unwrap()
+    };
+    let (ray_m, depth_m) = (scan("ray"), scan("depth"));
+    // cells are a metre wide, and above the walls there is nothing
+    assert!((0.5..40.0).contains(&ray_m) && (ray_m - depth_m).abs() < 0.05 * ray_m, "{ray_m} m and {depth_m} m");
+}

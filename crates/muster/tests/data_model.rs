@@ -144,8 +144,7 @@ fn shared_names_are_one_slot() {
     check_near(vec3(&sim, "laser.pose"), [5.0, 5.0, 6.0], 1e-9);
 }
 
-// D04: a sensor object is attached by sharing the pose of a body, which knows nothing of it. Neighbours stand for scans
-// until there are range sensors.
+// D04: a sensor object is attached by sharing the pose of a body, which knows nothing of it.
 #[test]
 fn an_attached_sensor_follows_the_box() {
     let mut sim = simulation(
@@ -158,6 +157,21 @@ fn an_attached_sensor_follows_the_box() {
         check_near(vec3(&sim, "eye.scan"), [10.0 - x, 0.0, 0.0], 1e-9);
         check_near(vec3(&sim, "eye.pose.position_m"), [x, 0.0, 0.0], 1e-9);
         assert_eq!(sim.world().slot("eye.position_m"), sim.world().slot("box.position_m"), "one pose, no copy");
+    }
+}
+
+// D04: scans start inside the box, which is not in their way
+#[test]
+fn scans_of_an_attached_sensor_follow_the_box_and_do_not_see_it() {
+    let mut sim = simulation(
+        "{world: {ground: false, obstacles: {wall: {box_size_m: [1, 20, 20], at: {xyz_m: [10.5, 0, 0]}}}}, \
+         robots: [{name: box, motion: {kind: point}, parts: {hull: {box_size_m: [1, 1, 1]}}}, \
+         {name: eye, shares_pose_of: box, sensors: {scan: {kind: range, rays: {count: 1}, rate_hz: 50}}}]}",
+    );
+    for (x, yaw, expected) in [(1.0, 0.0, 9.0), (4.0, 0.0, 6.0), (4.0, 1.0, 6.0 / 1.0_f64.cos())] {
+        teleport(&mut sim, "box", [x, 0.0, 0.0], yaw);
+        let scan = values(&sim, "eye.scan");
+        assert!(scan.len() == 1 && (scan[0] - expected).abs() < 1e-6, "{scan:?} instead of {expected}");
     }
 }
 

@@ -380,3 +380,31 @@ fn one_pass_is_warned_of_when_wide_and_refused_when_it_cannot_be() {
         rays: {from_deg: -80, to_deg: 80, count: 160}}}}]}";
     assert!(simulation(wide).warnings().iter().any(|warning| warning.contains("more passes")));
 }
+
+// R12, R13
+#[test]
+fn what_stands_is_bounded_once_and_what_moves_once_a_snapshot_whatever_the_number_of_sensors() {
+    let work = |sensors: usize| {
+        let sensors: Vec<String> =
+            (0..sensors).map(|at| format!("s{at}: {{kind: range, rate_hz: 10, rays: {{count: 5}}}}")).collect();
+        let mut sim = simulation(&format!(
+            "{{world: {{obstacles: {{a: {{box_size_m: [1, 1, 1], at: {{xyz_m: [5, 0, 0.5]}}}}, \
+             b: {{sphere_radius_m: 1, at: {{xyz_m: [5, 4, 1]}}}}}}}}, \
+             robots: [{{name: r, kind: differential, sensors: {{{}}}}}, \
+             {{name: 'm{{i}}', kind: differential, count: 3, at: {{xyz_m: [3, '{{2 * i}}', 0]}}, \
+             driver: {{kind: random_walk}}}}]}}",
+            sensors.join(", ")
+        ));
+        sim.run_for(1.0);
+        let before = sim.world().hierarchy_work();
+        sim.run_for(2.0);
+        let after = sim.world().hierarchy_work();
+        assert_eq!(after.still, before.still, "what stands still is bounded when it is built");
+        assert!(before.still >= 2);
+        (after.arranged - before.arranged, after.moving - before.moving)
+    };
+    let (arranged, bounded) = work(1);
+    assert_eq!(arranged, 20, "once a snapshot");
+    assert!(bounded >= 4 * arranged && bounded % arranged == 0, "all parts each time");
+    assert_eq!(work(10), (arranged, bounded), "whatever the number of sensors");
+}

@@ -50,7 +50,12 @@ impl Outline {
     pub(crate) fn distance_from<W: Wide>(&self, token: W::Token, from: Wide3<W>, direction: Wide3<W>, min: W) -> W {
         match *self {
             Self::Plane => beyond(token, -from[2] / direction[2], min),
-            Self::Box(half) => first(token, &slabs(token, half, from, direction), min),
+            Self::Box(half) => {
+                let half = splat3::<W>(token, [W::real(half.x), W::real(half.y), W::real(half.z)]);
+                let one = W::constant(token, 1.0);
+                let per = [one / direction[0], one / direction[1], one / direction[2]];
+                box_distance(token, &planes_from(half, from), per, min)
+            }
             Self::Sphere(radius) => first(token, &ball(W::constant(token, radius), from, direction), min),
             Self::Cylinder(radius, half) => {
                 let round = tube(token, W::constant(token, radius), from, direction);
@@ -169,15 +174,32 @@ fn slab<W: Wide>(token: W::Token, half: W, from: W, direction: W) -> [W; 2] {
     [a.min(b), a.max(b)]
 }
 
+/// How far the planes of a box are from a point, along each axis.
+pub(super) type Planes<W> = [[W; 2]; 3];
+
+/// The planes of a box in its own frame.
 #[inline(always)]
-fn slabs<W: Wide>(token: W::Token, half: DVec3, from: Wide3<W>, direction: Wide3<W>) -> [W; 2] {
+pub(super) fn planes<W: Wide>(token: W::Token, half: DVec3, from: DVec3) -> Planes<W> {
+    let half = splat3::<W>(token, [W::real(half.x), W::real(half.y), W::real(half.z)]);
+    planes_from(half, splat3::<W>(token, [W::real(from.x), W::real(from.y), W::real(from.z)]))
+}
+
+#[inline(always)]
+fn planes_from<W: Wide>(half: Wide3<W>, from: Wide3<W>) -> Planes<W> {
+    let plane = |axis: usize| [-half[axis] - from[axis], half[axis] - from[axis]];
+    [plane(0), plane(1), plane(2)]
+}
+
+/// Where rays first meet a box, by the reciprocals of their directions.
+#[inline(always)]
+pub(super) fn box_distance<W: Wide>(token: W::Token, planes: &Planes<W>, per: Wide3<W>, min: W) -> W {
     let endless = W::constant(token, f64::INFINITY);
     let mut span = [-endless, endless];
     for axis in 0..3 {
-        let [low, high] = slab(token, W::constant(token, half[axis]), from[axis], direction[axis]);
-        span = [low.max(span[0]), high.min(span[1])];
+        let (a, b) = (planes[axis][0] * per[axis], planes[axis][1] * per[axis]);
+        span = [a.min(b).max(span[0]), a.max(b).min(span[1])];
     }
-    span
+    first(token, &span, min)
 }
 
 /// The span inside a ball around the origin; not a number if there is none.

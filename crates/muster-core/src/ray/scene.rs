@@ -1,7 +1,7 @@
 //! Solids at their places in one hierarchy: what rays walk, and what contacts search.
 
 use super::fan::{Directions, Fan, GROUPS, Met, single};
-use super::outline::Outline;
+use super::outline::{Outline, box_distance, planes};
 use super::tree::{Beam, Bounds, Stack, Tree};
 use super::triangles::{CastFan, CastRay, keep};
 use super::wide::{WIDTH, Wide, Wide3, dot, load3, splat3};
@@ -90,7 +90,11 @@ pub(crate) struct Boxes {
     bounds: Vec<Bounds>,
     /// Those without bounds.
     endless: Vec<u32>,
+    /// The only one with bounds, if there is but one: rays need no tree to find it.
+    only: Option<u32>,
     centre_m: DVec3,
+    /// How many bounds were worked out so far, and how often all were arranged.
+    work: (u64, u64),
 }
 
 /// The lowest and the highest corner of a box; both infinite for what has no bounds.
@@ -106,6 +110,7 @@ impl Boxes {
         let bounds: Vec<Bounds> = bounded.iter().map(|(number, _)| all.bounds[*number]).collect();
         all.tree = Tree::new(&bounds, 1, |items| bounded[items[0] as usize].0 as u32);
         all.endless = endless.iter().map(|(number, _)| *number as u32).collect();
+        all.only = if let [(number, _)] = bounded[..] { Some(number as u32) } else { None };
         all
     }
 
@@ -113,6 +118,7 @@ impl Boxes {
     pub(crate) fn renew(&mut self, solids: impl Iterator<Item = (Pose, Corners)> + Clone) {
         self.take(solids);
         self.tree.rebuild(&self.bounds);
+        self.only = (self.bounds.len() == 1).then_some(0);
     }
 
     fn take(&mut self, solids: impl Iterator<Item = (Pose, Corners)> + Clone) {
@@ -127,6 +133,12 @@ impl Boxes {
             self.bounds.push(outward(low - self.centre_m, high - self.centre_m));
             self.stands.push(Stand::new(&pose));
         }
+        self.work = (self.work.0 + self.bounds.len() as u64, self.work.1 + 1);
+    }
+
+    /// How many bounds were worked out so far, and how often all were arranged.
+    pub(crate) fn work(&self) -> (u64, u64) {
+        self.work
     }
 
     /// Numbers of those without bounds.
@@ -223,6 +235,8 @@ impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
         number: u32,
         (met, stack): (&mut Met, &mut Stack),
     ) -> bool {
+        #[cfg(test)]
+        tried();
         let Some((outline, robot)) = (self.solid)(number) else { return false };
         if robot.is_some() && robot == aim.without {
             return false;
@@ -238,7 +252,10 @@ impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
                         turned[axis].store(&mut own[group][axis]);
                     }
                 }
-                let fan = &Fan::new::<W>(token, &own, fan.groups, fan.min);
+                let mut cores = *fan.cores;
+                let middle = stand.directions_in_solid(token, load3::<W>(token, &fan.cores.middle));
+                (0..3).for_each(|axis| middle[axis].store(&mut cores.middle[axis]));
+                let fan = &Fan::new::<W>(token, (&own, &cores), fan.groups, fan.min);
                 W::apart(token, CastFan { triangles, fan, from_m, item, met, stack });
             } else {
                 W::apart(token, CastFan { triangles, fan, from_m, item, met, stack });
@@ -246,9 +263,20 @@ impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
             return true;
         }
         let (min, mut any) = (W::splat(token, fan.min), false);
+        let plain_box = match outline {
+            Outline::Box(half_m) if !stand.turned => {
+                met.prepare_per::<W>(token, fan);
+                Some(planes::<W>(token, *half_m, from_m))
+            }
+            _ => None,
+        };
         for group in 0..fan.groups {
-            let direction = stand.directions_in_solid(token, load3::<W>(token, &fan.directions[group]));
-            let distance = outline.distance(token, from_m, direction, min);
+            let distance = if let Some(planes) = &plain_box {
+                box_distance(token, planes, load3::<W>(token, met.per(group)), min)
+            } else {
+                let direction = stand.directions_in_solid(token, load3::<W>(token, &fan.directions[group]));
+                outline.distance(token, from_m, direction, min)
+            };
             let best = W::load(token, &met.distance[group]);
             let nearer = distance.lt(best);
             if best.bits(nearer) == 0 {
@@ -276,6 +304,9 @@ impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
         if self.boxes.tree.is_empty() {
             return;
         }
+        if let Some(number) = self.boxes.only {
+            return self.meet_one::<W>(token, ray, aim, number, (first, stack));
+        }
         let (from, one) = (single(aim.from_m - self.boxes.centre_m), single(ray.direction));
         let beam = Beam::ray(from, one, ray.min);
         self.boxes.tree.walk::<W>(
@@ -300,6 +331,8 @@ impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
         number: u32,
         (first, stack): (&mut First, &mut Stack),
     ) {
+        #[cfg(test)]
+        tried();
         let Some((outline, robot)) = (self.solid)(number) else { return };
         if robot.is_some() && robot == aim.without {
             return;
@@ -318,6 +351,18 @@ impl<'a, F: Fn(u32) -> Option<Owned<'a>>> Scene<'a, F> {
             }
         }
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often rays or fans were tried on a solid.
+    pub(super) static TRIED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts that a ray or a fan is tried on a solid.
+#[cfg(test)]
+fn tried() {
+    TRIED.with(|tried| tried.set(tried.get() + 1));
 }
 
 /// A single ray in the world.

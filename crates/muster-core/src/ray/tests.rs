@@ -278,3 +278,59 @@ fn shadows_of_parallel_rays_are_those_of_single_rays_and_of_brute_force() {
         assert!(dark > 300 && odd <= 1, "{odd} of {dark} differ");
     }
 }
+
+// R15
+#[test]
+fn fans_try_less_than_half_of_what_their_rays_would_and_meet_the_same() {
+    let stream = Stream::new(15, 1);
+    let solid = |at: u64| Solid::new(shape(7 * at + at % 5, 0.6 * stream.uniforms(at, 0)[0])).expect("a shape");
+    let place = |at: u64| Pose { position_m: vector(&stream, at, 2) * 12.0, ..Pose::IDENTITY };
+    let all = (0..500).map(|at| Obstacle::new("", solid(at), place(at))).collect();
+    let environment = Environment { obstacles: Obstacles::new(all), ..Environment::empty() };
+    let world = Snapshot::of(Arc::new(environment), Vec::new(), &[]);
+    let (pattern, reach) = (pinhole(64, 48, 0.6), Reach { max_m: 80.0, ..ALL });
+    let tried = || scene::TRIED.with(|tried| tried.replace(0));
+    let (mut together, mut alone, mut met) = (0, 0, 0);
+    for look in 0..4 {
+        let from =
+            Pose { position_m: vector(&stream, look, 5) * 10.0, orientation: DQuat::from_rotation_z(look as f64) };
+        let mut hits = vec![Hit::NOTHING; pattern.len()];
+        tried();
+        pattern.cast(&world, &from, reach, Simd::detect(), |ray, hit| hits[ray] = *hit);
+        together += tried();
+        let turn = DMat3::from_quat(from.orientation);
+        for (ray, hit) in hits.iter().enumerate() {
+            assert_eq!(*hit, world.cast(from.position_m, turn * pattern.directions()[ray], reach), "ray {ray}");
+        }
+        alone += tried();
+        met += hits.iter().filter(|hit| hit.thing != Thing::Nothing).count();
+    }
+    assert!(met > 500, "{met}");
+    assert!(2 * together <= alone, "{together} tries together, {alone} alone");
+}
+
+#[test]
+fn sides_of_boxes_are_told_as_by_all_six_planes() {
+    let half_m = DVec3::new(1.0, 0.4, 2.0);
+    let outline = Outline::Box(half_m);
+    let stream = Stream::new(16, 1);
+    let mut clear = 0;
+    for at in 0..2000 {
+        // from outside and from inside
+        let from_m = vector(&stream, at, 0) * if at % 3 == 0 { 0.39 } else { 6.0 };
+        let aim = vector(&stream, at, 1) * half_m;
+        let own = splat3::<Plain<f64>>((), (aim - from_m).normalize().to_array());
+        let exact = outline.distance((), from_m, own, Plain([0.0; WIDTH])).0[0];
+        if !exact.is_finite() {
+            continue;
+        }
+        let Some((distance, normal)) = box_sides(half_m, from_m, own, (1, &[exact as f32; WIDTH])) else { continue };
+        clear += 1;
+        assert_eq!(distance.0[0].to_bits(), exact.to_bits());
+        let from = splat3::<Plain<f64>>((), from_m.to_array());
+        let met = [0, 1, 2].map(|axis| from[axis] + own[axis] * Plain([exact; WIDTH]));
+        let expected = outline.normal((), met);
+        (0..3).for_each(|axis| assert_eq!(normal[axis].0[0], expected[axis].0[0]));
+    }
+    assert!(clear > 1900, "{clear}");
+}

@@ -5,7 +5,7 @@
 //! ray slips between them (Plücker coordinates; Wald et al., Embree 2014). Single precision decides which triangle is
 //! met; the distance is computed anew in double precision from its plane.
 
-use super::fan::{Fan, GROUPS, Met, least, single};
+use super::fan::{Cores, Fan, GROUPS, Met, ROUNDING, least, single};
 use super::scene::First;
 use super::sheaf::DARK;
 use super::tree::{Beam, Bounds, Stack, Tree};
@@ -114,6 +114,7 @@ impl Triangles {
             return false;
         }
         let columns = aimed.columns();
+        let all_groups = (1_u32 << fan.groups) - 1;
         let (zero, min) = (W::splat(token, 0.0), W::splat(token, fan.min));
         let mut any = false;
         while candidates != 0 {
@@ -122,7 +123,13 @@ impl Triangles {
             let edges = [columns.row::<W>(token, 0, lane), columns.row(token, 3, lane), columns.row(token, 6, lane)];
             let normal = columns.row::<W>(token, 9, lane);
             let offset = W::splat(token, columns.0[12][lane]);
-            for group in 0..fan.groups {
+            let mut groups = match fan.groups {
+                1 => 1,
+                _ => groups_within::<W>(token, fan.cores, edges, columns.row(token, 13, lane)) & all_groups,
+            };
+            while groups != 0 {
+                let group = groups.trailing_zeros() as usize & 7;
+                groups &= groups - 1;
                 let direction = load3::<W>(token, &fan.directions[group]);
                 let sides = sides(edges, direction);
                 let least = sides[0].min(sides[1]).min(sides[2]);
@@ -348,7 +355,7 @@ impl<W: Wide<Real = f32>> Across<W> {
         if candidates == 0 {
             return false;
         }
-        let mut columns = Columns([[0.0; WIDTH]; 13]);
+        let mut columns = Columns([[0.0; WIDTH]; 16]);
         for at in 0..3 {
             for axis in 0..3 {
                 self.along[at][axis].store(&mut columns.0[3 * at + axis]);
@@ -378,8 +385,8 @@ impl<W: Wide<Real = f32>> Across<W> {
     }
 }
 
-/// The same as columns: three numbers for each edge and for the normal, and the offset.
-struct Columns([[f32; WIDTH]; 13]);
+/// The same as columns: three numbers for each edge and for the normal, the offset, and how long each edge's are.
+struct Columns([[f32; WIDTH]; 16]);
 
 impl Columns {
     #[inline(always)]
@@ -434,6 +441,17 @@ fn could_meet<W: Wide<Real = f32>>(
     zero.bits(zero.either(zero.le(least_high), most_low.le(zero)))
 }
 
+/// Groups of a fan of which some ray could be on the same side of all three planes.
+#[inline(always)]
+fn groups_within<W: Wide<Real = f32>>(token: W::Token, cores: &Cores, planes: [Wide3<W>; 3], lengths: Wide3<W>) -> u32 {
+    let (zero, radius) = (W::splat(token, 0.0), W::load(token, &cores.radius));
+    let sides = sides(planes, load3::<W>(token, &cores.middle));
+    let reach = scaled(lengths, radius);
+    let least_high = (sides[0] + reach[0]).min(sides[1] + reach[1]).min(sides[2] + reach[2]);
+    let most_low = (sides[0] - reach[0]).max(sides[1] - reach[1]).max(sides[2] - reach[2]);
+    zero.bits(zero.either(zero.le(least_high), most_low.le(zero)))
+}
+
 /// Between what numbers the side of a plane is for directions within reach of a centre.
 #[inline(always)]
 fn span<W: Wide>(plane: Wide3<W>, centre: Wide3<W>, reach: Wide3<W>) -> (W, W) {
@@ -455,7 +473,7 @@ impl<W: Wide<Real = f32>> Aimed<W> {
 
     #[inline(always)]
     fn columns(&self) -> Columns {
-        let mut columns = [[0.0; WIDTH]; 13];
+        let mut columns = [[0.0; WIDTH]; 16];
         for axis in 0..3 {
             self.edges[0][axis].store(&mut columns[axis]);
             self.edges[1][axis].store(&mut columns[3 + axis]);
@@ -463,11 +481,12 @@ impl<W: Wide<Real = f32>> Aimed<W> {
             self.normal[axis].store(&mut columns[9 + axis]);
         }
         self.offset.store(&mut columns[12]);
+        for edge in 0..3 {
+            dot(self.edges[edge], self.edges[edge]).sqrt().store(&mut columns[13 + edge]);
+        }
         Columns(columns)
     }
 }
 
 /// By what share of their size triangles are larger for single rays.
 const EDGE: f32 = 3e-5;
-/// Widens intervals of unit directions by more than single precision rounds.
-const ROUNDING: f64 = 1e-6;

@@ -34,7 +34,25 @@ impl Trial {
     }
 }
 
+/// What the hierarchies that rays and contacts search have cost so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HierarchyWork {
+    /// Bounds worked out of what stands still.
+    pub still: u64,
+    /// Bounds worked out of parts of robots.
+    pub moving: u64,
+    /// How often the parts of robots were arranged.
+    pub arranged: u64,
+}
+
 impl World {
+    /// What hierarchies have cost so far.
+    pub fn hierarchy_work(&self) -> HierarchyWork {
+        let each = self.frozen.iter().flat_map(|frozen| frozen.iter()).map(Snapshot::work);
+        let (moving, arranged) = each.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        HierarchyWork { still: self.environment.obstacles.work().0, moving, arranged }
+    }
+
     /// Every robot as those of its realm see it now.
     pub(super) fn freeze_realms(&mut self) -> Arc<Frozen> {
         let mut shared = unshared(&mut self.frozen).unwrap_or_default();

@@ -222,6 +222,7 @@ impl Camera {
             near_m: self.spec.near_m,
             far_m: self.spec.far_m,
             without: Some(at.robot),
+            hits: self.fields().len() > 1,
         }
     }
 

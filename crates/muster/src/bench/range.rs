@@ -29,7 +29,8 @@ pub(crate) enum Method {
 /// What to scan, and how.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RangeArguments {
-    /// range: the scene, a mesh file (OBJ, STL, glTF, COLLADA) or a list of shapes like maze.json
+    /// range: the scene, a mesh file (OBJ, STL, glTF, COLLADA), a list of shapes like maze.json, or a world (worlds/maze.yaml
+    /// if left out)
     #[arg(long, value_name = "FILE")]
     pub(crate) scene: Option<String>,
     /// range: rows x columns of the scan; those of table 3 of the range-sensor paper if left out
@@ -60,6 +61,9 @@ const SIZES: [(usize, usize); 13] = [
     (200, 200),
 ];
 
+/// The world that is scanned if no scene is named: the library's maze.
+const MAZE: &str = "worlds/maze.yaml";
+
 /// A scene to scan.
 struct Scene {
     world: Snapshot,
@@ -69,25 +73,76 @@ struct Scene {
 
 /// Scans a scene in every size, by every method and with every count of threads that is asked for.
 pub(crate) fn range(arguments: &RangeArguments, threads: Option<usize>, quick: bool) -> Result<Vec<Line>, String> {
-    let path = arguments.scene.as_deref().ok_or("found no scene, expected --scene FILE")?;
-    let scene = load(path)?;
+    let scene = load(arguments.scene.as_deref().unwrap_or(MAZE))?;
     let sizes = match &arguments.pattern {
         Some(text) => vec![size(text)?],
         None => SIZES.to_vec(),
     };
     let methods = arguments.method.map_or_else(|| vec![Method::Ray, Method::Depth], |method| vec![method]);
-    let threads = threads.map_or_else(|| vec![1, 2], |threads| vec![threads]);
     let mut lines = Vec::new();
     for &(rows, columns) in &sizes {
         for &method in &methods {
             let scan = Scan::new(method, rows, columns)?;
-            for &threads in &threads {
-                let ms = scan_ms(&scene, &scan, arguments.material, threads, quick);
-                lines.push(line(&scene, &scan, (rows, columns), (method, arguments.material), (threads, ms)));
+            let ms = |threads: usize| scan_ms(&scene, &scan, arguments.material, threads, quick);
+            let line = |(threads, ms): (usize, f64)| {
+                line(&scene, &scan, (rows, columns), (method, arguments.material), (threads, ms))
+            };
+            if let Some(threads) = threads {
+                lines.push(line((threads, ms(threads))));
+                continue;
             }
+            let (one, two) = (ms(1), ms(2));
+            let beside = two_processes_per_s(arguments, (rows, columns), method, quick)?;
+            let (gain, beside_gain) = (2.0 * one / two, beside * one * 1e-3 / (rows * columns) as f64);
+            let share = gain / beside_gain;
+            lines.push(line((1, one)));
+            lines.push(line((2, two)).both("gain", gain, format!("{gain:.2}")));
+            let processes = Line::new("range", format!("{rows}x{columns} {}", name(method, arguments.material)))
+                .value("pattern", format!("{rows}x{columns}").into())
+                .value("method", name(method, arguments.material).into())
+                .count("threads", 1)
+                .count("processes", 2)
+                .both("rays_per_s", beside, format!("{:.1} M", beside * 1e-6))
+                .both("gain", beside_gain, format!("{beside_gain:.2}"));
+            lines.push(processes.both("threads_per_processes", share, format!("{share:.2}")));
         }
     }
     Ok(lines)
+}
+
+/// Rays a second of two processes that do the same on one thread each, both at once: what two threads could reach.
+fn two_processes_per_s(
+    arguments: &RangeArguments,
+    (rows, columns): (usize, usize),
+    method: Method,
+    quick: bool,
+) -> Result<f64, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let method = if method == Method::Ray { "ray" } else { "depth" };
+    let start = || {
+        let mut command = std::process::Command::new(&program);
+        command.args(["bench", "range", "--threads", "1", "--json", "--method", method, "--pattern"]);
+        command.arg(format!("{rows}x{columns}")).args(arguments.material.then_some("--material"));
+        command.args(["--scene", arguments.scene.as_deref().unwrap_or(MAZE)]).args(quick.then_some("--quick"));
+        command.stdout(std::process::Stdio::piped()).spawn().map_err(|error| error.to_string())
+    };
+    let rate = |child: std::process::Child| {
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        let line: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+        line["rays_per_s"].as_f64().ok_or_else(|| "no rays_per_s".to_owned())
+    };
+    let (first, second) = (start()?, start()?);
+    Ok(rate(first)? + rate(second)?)
+}
+
+/// What a method is called in results.
+fn name(method: Method, material: bool) -> &'static str {
+    match (method, material) {
+        (Method::Ray, false) => "ray",
+        (Method::Ray, true) => "ray+material",
+        (Method::Depth, false) => "depth",
+        (Method::Depth, true) => "depth+material",
+    }
 }
 
 fn size(text: &str) -> Result<(usize, usize), String> {
@@ -106,12 +161,7 @@ fn line(
     (method, material): (Method, bool),
     (threads, ms): (usize, f64),
 ) -> Line {
-    let name = match (method, material) {
-        (Method::Ray, false) => "ray",
-        (Method::Ray, true) => "ray+material",
-        (Method::Depth, false) => "depth",
-        (Method::Depth, true) => "depth+material",
-    };
+    let name = name(method, material);
     let rays_per_s = (rows * columns * threads) as f64 / (ms * 1e-3);
     Line::new("range", format!("{rows}x{columns} {name}"))
         .value("pattern", format!("{rows}x{columns}").into())
@@ -201,7 +251,9 @@ fn batches_ms(scene: &Scene, scan: &Scan, material: bool, quick: bool) -> f64 {
         ms = batch_ms(count);
     }
     let rounds = ((count as f64 * batch_s * 1e3 / ms) as usize / scene.poses.len()).max(1) * scene.poses.len();
-    median(&(0..batches).map(|_| batch_ms(rounds) / rounds as f64).collect::<Vec<f64>>())
+    let mut all: Vec<f64> = (0..batches).map(|_| batch_ms(rounds) / rounds as f64).collect();
+    all.sort_by(f64::total_cmp);
+    median(&all)
 }
 
 fn mean_range_m(scene: &Scene, scan: &Scan) -> f64 {
@@ -213,6 +265,9 @@ fn mean_range_m(scene: &Scene, scan: &Scan) -> f64 {
 }
 
 fn load(path: &str) -> Result<Scene, String> {
+    if path.ends_with(".yaml") {
+        return load_world(path);
+    }
     let described = path.ends_with(".json");
     let beside = Path::new(path).with_file_name("maze.json");
     let description = match described {
@@ -230,6 +285,20 @@ fn load(path: &str) -> Result<Scene, String> {
     let world = Snapshot::of(Arc::new(environment), Vec::new(), &[]);
     let (poses, max_m) = description.as_ref().and_then(views).unwrap_or_else(|| (around(&world), 40.0));
     Ok(Scene { world, poses, reach: Reach { min_m: 0.0, max_m, without: None } })
+}
+
+/// A world of the library or a file, seen from places half a metre off whole numbers: in the maze, middles of cells.
+fn load_world(path: &str) -> Result<Scene, String> {
+    let text = format!("{{world: {{include: {path:?}}}, robots: []}}");
+    let sim = Simulation::from_text(&text, &Setup::default()).map_err(|error| error.to_string())?;
+    let world = Snapshot::of(Arc::new(sim.scenario().model.environment.clone()), Vec::new(), &[]);
+    let pose = |at: u32| {
+        let place = |step: u32| 4.0 * f64::from(step) - 5.5;
+        let orientation = math::quat_from_yaw(std::f64::consts::TAU * f64::from(at) / 16.0);
+        Pose { position_m: DVec3::new(place(at % 4), place(at / 4), 0.5), orientation }
+    };
+    let reach = Reach { min_m: 0.0, max_m: 40.0, without: None };
+    Ok(Scene { world, poses: (0..16).map(pose).collect(), reach })
 }
 
 fn read_json(path: &Path) -> Result<Value, String> {

@@ -69,26 +69,34 @@ impl Darkroom {
     ) {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut room = idle().pop().unwrap_or_default();
-        let light = simd.run(
+        simd.run(
             #[inline(always)]
-            || self.prepare(film, lens, &mut room),
-        );
-        let (gain, full_well) = (self.exposure.gain as f32, self.exposure.full_well);
-        let read2 = self.exposure.read_noise * self.exposure.read_noise;
-        let stream = Stream::from_key(stream);
-        for (pixel, &[red, green, blue]) in light.iter().enumerate() {
-            let mut light = [red, green, blue];
-            if full_well > 0.0 {
-                let normals = stream.normals(index, pixel as u32);
-                for (channel, normal) in light.iter_mut().zip(normals) {
-                    let electrons = f64::from(*channel) * full_well;
-                    *channel += (normal * (electrons + read2).sqrt() / full_well) as f32;
+            || {
+                let light = self.prepare(film, lens, &mut room);
+                let (gain, noisy) = (self.exposure.gain as f32, self.exposure.full_well > 0.0);
+                let stream = Stream::from_key(stream);
+                for (pixel, &light) in light.iter().enumerate() {
+                    let light = if noisy { self.noisy(light, &stream.normals(index, pixel as u32)) } else { light };
+                    let red = u32::from(self.encoder.byte(light[0] * gain));
+                    let green = u32::from(self.encoder.byte(light[1] * gain));
+                    let blue = u32::from(self.encoder.byte(light[2] * gain));
+                    put(pixel, red << 16 | green << 8 | blue);
                 }
-            }
-            let byte = |channel: usize| u32::from(self.encoder.byte(light[channel] * gain));
-            put(pixel, byte(0) << 16 | byte(1) << 8 | byte(2));
-        }
+            },
+        );
         idle().push(room);
+    }
+
+    /// The light of a pixel with the noise of electrons.
+    #[inline(always)]
+    fn noisy(&self, mut light: Light, normals: &[f64; 4]) -> Light {
+        let full_well = self.exposure.full_well;
+        let read2 = self.exposure.read_noise * self.exposure.read_noise;
+        for channel in 0..3 {
+            let electrons = f64::from(light[channel]) * full_well;
+            light[channel] += (normals[channel] * (electrons + read2).sqrt() / full_well) as f32;
+        }
+        light
     }
 
     /// The light of each pixel before noise.

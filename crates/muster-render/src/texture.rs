@@ -50,6 +50,15 @@ impl Mips {
         [self.levels[0].columns as f32, self.levels[0].rows as f32]
     }
 
+    /// The levels from fine to coarse: columns, rows, and texels in sRGB.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn levels(&self) -> impl Iterator<Item = (usize, usize, &[[u8; 4]])> {
+        self.levels.iter().map(|level| {
+            let texels = &self.texels[level.first..level.first + level.columns * level.rows];
+            (level.columns, level.rows, texels)
+        })
+    }
+
     /// The light at a place (u to the right, v up, both from 0 to 1) for a pixel that covers so many texels of the texture,
     /// between the four texels around it; the texture repeats.
     #[inline(always)]

@@ -50,15 +50,6 @@ impl Mips {
         [self.levels[0].columns as f32, self.levels[0].rows as f32]
     }
 
-    /// The levels from fine to coarse: columns, rows, and texels in sRGB.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn levels(&self) -> impl Iterator<Item = (usize, usize, &[[u8; 4]])> {
-        self.levels.iter().map(|level| {
-            let texels = &self.texels[level.first..level.first + level.columns * level.rows];
-            (level.columns, level.rows, texels)
-        })
-    }
-
     /// The light at a place (u to the right, v up, both from 0 to 1) for a pixel that covers so many texels of the texture,
     /// between the four texels around it; the texture repeats.
     #[inline(always)]
@@ -99,6 +90,17 @@ fn between(place: f32, count: usize) -> (usize, usize, f32) {
     let first = (shifted as usize).min(count - 1);
     let second = if first + 1 == count { 0 } else { first + 1 };
     (first, second, shifted - first as f32)
+}
+
+#[cfg(feature = "gpu")]
+impl Mips {
+    /// The levels from fine to coarse: columns, rows, and texels in sRGB.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = (usize, usize, Vec<[u8; 4]>)> {
+        self.levels.iter().map(|level| {
+            let texels = &self.texels[level.first..level.first + level.columns * level.rows];
+            (level.columns, level.rows, texels.to_vec())
+        })
+    }
 }
 
 /// Which texels one of a smaller level covers along one side.

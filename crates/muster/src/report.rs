@@ -4,6 +4,7 @@ use crate::choose::Choice;
 use crate::judge::Failure;
 use crate::links::LinkReport;
 use crate::pace::Late;
+use crate::render::Drawing;
 use muster_core::component::Sense;
 use muster_core::time::SimTime;
 use muster_core::world::{PHASES, Realm, Window};
@@ -169,6 +170,10 @@ pub struct Report {
     pub events: Vec<Happened>,
     /// What was left to the machine to choose.
     pub choices: Vec<Choice>,
+    /// Who made pictures.
+    pub drawing: Drawing,
+    /// Sensors that the promise of equal hashes does not cover, as `robot.sensor`.
+    pub unpromised: Vec<String>,
     /// What links carried.
     pub links: Vec<LinkReport>,
     /// What links told.
@@ -279,6 +284,7 @@ impl Report {
             "events": events,
             "event_counts": self.event_counts,
             "choices": self.choices.iter().map(Choice::json).collect::<Vec<Value>>(),
+            "render": self.drawing.json(&self.unpromised),
             "links": self.links.iter().map(|link| link.json(self.wall_time_s)).collect::<Vec<Value>>(),
             "notes": self.notes,
             "refused_commands": self.refusals,

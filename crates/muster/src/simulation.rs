@@ -4,22 +4,20 @@ use crate::REGISTRY;
 use crate::choose::{Choice, choose};
 use crate::library;
 use crate::links::{LinkReport, Switchboard};
+use crate::render::{Drawing, Render};
 use crate::sink::{Messenger, Sink};
 use muster_core::command::{Action, Command};
 use muster_core::exec::{Background, Executor, Inline, Serial};
 use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
 use muster_core::node::{Node, Problem, Value};
-use muster_core::render::{Null, Renderer};
 use muster_core::service::{self, Answer, Datum, Outcome};
-use muster_core::simd::Simd;
 use muster_core::state::State;
 use muster_core::time::SimTime;
 use muster_core::world::{Machine, Options, Window, World};
 use muster_exec::{Pool, WaitStrategy, WallClock, Worker};
 use muster_links::link::{Address, Pace, Turn, Wish};
 use muster_links::protocol::{PortBase, Unopened};
-use muster_render::Cpu;
 use muster_scenario::build::{self, Override, Scenario};
 use muster_scenario::files::{Files, Paint};
 use muster_scenario::links;
@@ -49,33 +47,6 @@ pub struct Setup {
     pub render: Render,
     /// Set to stop waiting early.
     pub stop: Option<Arc<AtomicBool>>,
-}
-
-/// Engines that make pictures. Robots move the same way whichever it is, unless what drives them reads images.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Render {
-    /// None: cameras give no images in colour.
-    Null,
-    /// The processor.
-    #[default]
-    Cpu,
-}
-
-impl Render {
-    /// The names of all, in the order of the variants.
-    pub const NAMES: [&'static str; 2] = ["null", "cpu"];
-
-    /// The engine of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Null, Self::Cpu].into_iter().zip(Self::NAMES).find(|(_, own)| *own == name).map(|(engine, _)| engine)
-    }
-
-    fn engine(self, simd: Simd) -> Arc<dyn Renderer> {
-        match self {
-            Self::Null => Arc::new(Null),
-            Self::Cpu => Arc::new(Cpu::new(simd)),
-        }
-    }
 }
 
 /// Why a simulation could not be made: problems with file and line.
@@ -128,6 +99,7 @@ pub struct Simulation {
     asynchronous: Async,
     warnings: Vec<String>,
     choices: Vec<Choice>,
+    drawing: Drawing,
 }
 
 /// How many jobs may be under way beside the loop.
@@ -165,8 +137,10 @@ impl Simulation {
         if threads == Threads::PerRobot {
             options.lanes = 1;
         }
+        let undrawn = |error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") };
+        let engine = setup.render.open(options.simd).map_err(undrawn)?;
         if let Some(model) = Arc::get_mut(&mut scenario.model) {
-            model.environment.renderer = setup.render.engine(options.simd);
+            model.environment.renderer = engine.renderer;
         }
         let misplaced = |error| LoadError { problems: Vec::new(), rendered: format!("error: {error}") };
         let choices = choose(&mut scenario.model, options).map_err(misplaced)?;
@@ -203,6 +177,7 @@ impl Simulation {
             asynchronous,
             warnings: Vec::new(),
             choices,
+            drawing: engine.drawing,
         };
         simulation.messenger.note_start(&simulation.world);
         Ok(simulation)
@@ -442,6 +417,11 @@ impl Simulation {
     /// The scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// Who makes pictures.
+    pub fn drawing(&self) -> &Drawing {
+        &self.drawing
     }
 
     /// What was left to the machine to choose, and what it chose.

@@ -35,15 +35,25 @@ const FORMATS: [TextureFormat; 5] =
     [format::DEPTH, format::IDS, format::LIGHT, format::SURFACE, TextureFormat::Rgba8UnormSrgb];
 
 impl Card {
-    /// Opens the best card there is.
+    /// Opens the best card there is: by Vulkan, or if that fails by OpenGL.
     pub(crate) fn open() -> Result<Self, NoGpu> {
-        let backends = wgpu::Backends::VULKAN | wgpu::Backends::GL;
+        let mut found = Vec::new();
+        for backends in [wgpu::Backends::VULKAN, wgpu::Backends::GL] {
+            if let Some(card) = Self::open_by(backends, &mut found) {
+                return Ok(card);
+            }
+        }
+        let found = if found.is_empty() { "no graphics adapter".to_owned() } else { found.join("; ") };
+        Err(NoGpu(format!("found {found}, expected one for Vulkan or OpenGL that can be drawn with")))
+    }
+
+    /// What is found but cannot be used is told.
+    fn open_by(backends: wgpu::Backends, found: &mut Vec<String>) -> Option<Self> {
         let mut wanted = wgpu::InstanceDescriptor::new_without_display_handle();
         wanted.backends = backends;
         let instance = wgpu::Instance::new(wanted);
         let mut adapters = pollster::block_on(instance.enumerate_adapters(backends));
         adapters.sort_by_key(|adapter| rank(&adapter.get_info()));
-        let mut found = Vec::new();
         for adapter in adapters {
             let info = adapter.get_info();
             let name = described(&info);
@@ -60,13 +70,12 @@ impl Card {
             match pollster::block_on(adapter.request_device(&asked)) {
                 Ok((device, queue)) => {
                     let (side_max, bytes_max) = (limits.max_texture_dimension_2d, limits.max_buffer_size);
-                    return Ok(Self { device, queue, info, side_max, bytes_max });
+                    return Some(Self { device, queue, info, side_max, bytes_max });
                 }
                 Err(error) => found.push(format!("{name}, which does not open: {error}")),
             }
         }
-        let found = if found.is_empty() { "no graphics adapter".to_owned() } else { found.join("; ") };
-        Err(NoGpu(format!("found {found}, expected one for Vulkan or OpenGL that can be drawn with")))
+        None
     }
 
     /// Its name, and how it is spoken to.
@@ -85,16 +94,15 @@ fn described(info: &AdapterInfo) -> String {
     format!("{} ({:?}{driver})", info.name, info.backend)
 }
 
-/// Real cards first, and Vulkan before OpenGL.
-fn rank(info: &AdapterInfo) -> (u8, bool) {
-    let kind = match info.device_type {
+/// Real cards first.
+fn rank(info: &AdapterInfo) -> u8 {
+    match info.device_type {
         DeviceType::DiscreteGpu => 0,
         DeviceType::IntegratedGpu => 1,
         DeviceType::VirtualGpu => 2,
         DeviceType::Other => 3,
         DeviceType::Cpu => 4,
-    };
-    (kind, info.backend != wgpu::Backend::Vulkan)
+    }
 }
 
 /// How things are drawn.

@@ -131,7 +131,7 @@ struct Gathered {
 
 impl Stock {
     pub(crate) fn new(card: &Card, pipelines: &Pipelines) -> Self {
-        let white = Arc::new(cloth(card, pipelines, &[(1, 1, &[[255; 4]][..])]));
+        let white = Arc::new(cloth(card, pipelines, &[(1, 1, vec![[255; 4]])]));
         Self {
             wardrobe: Wardrobe::default(),
             models: Vec::new(),
@@ -271,7 +271,7 @@ impl Stock {
         self.cloths.retain(|_, (watched, _)| watched.strong_count() > 0);
         // what the card cannot hold is left out: the finest levels
         let holds = |&(columns, rows, _): &(usize, usize, _)| columns.max(rows) <= card.side_max as usize;
-        let levels: Vec<(usize, usize, &[[u8; 4]])> = mips.levels().filter(holds).collect();
+        let levels: Vec<(usize, usize, Vec<[u8; 4]>)> = mips.levels().filter(holds).collect();
         let made = Arc::new(cloth(card, pipelines, &levels));
         self.cloths.insert(key, (Arc::downgrade(mips), Arc::clone(&made)));
         made
@@ -296,7 +296,7 @@ pub(crate) fn around(balls: impl Iterator<Item = (DVec3, f64)> + Clone) -> Optio
     radius.is_finite().then_some((middle, radius))
 }
 
-fn cloth(card: &Card, pipelines: &Pipelines, levels: &[(usize, usize, &[[u8; 4]])]) -> Cloth {
+fn cloth(card: &Card, pipelines: &Pipelines, levels: &[(usize, usize, Vec<[u8; 4]>)]) -> Cloth {
     let (columns, rows) = levels.first().map_or((1, 1), |level| (level.0, level.1));
     let bytes: Vec<u8> = levels.iter().flat_map(|level| level.2.as_flattened()).copied().collect();
     let texture = card.device.create_texture_with_data(

@@ -1,10 +1,11 @@
 //! `muster bench range`: scans of any scene, by rays or by depth buffers, in the form in which peers are measured: poses in
 //! turn, directions prepared beforehand, distance, normal and object of every ray stored.
 
+use super::How;
 use super::measure::{Line, median};
 use crate::cli::micros;
 use glam::{DQuat, DVec3};
-use muster::{Setup, Simulation};
+use muster::{Render, Setup, Simulation};
 use muster_core::component::Pose;
 use muster_core::math;
 use muster_core::model::Environment;
@@ -68,21 +69,21 @@ struct Scene {
 }
 
 /// Scans a scene in every size, by every method and with every count of threads that is asked for.
-pub(crate) fn range(arguments: &RangeArguments, threads: Option<usize>, quick: bool) -> Result<Vec<Line>, String> {
+pub(crate) fn range(arguments: &RangeArguments, how: &How) -> Result<Vec<Line>, String> {
     let path = arguments.scene.as_deref().ok_or("found no scene, expected --scene FILE")?;
-    let scene = load(path)?;
+    let scene = load(path, how.render)?;
     let sizes = match &arguments.pattern {
         Some(text) => vec![size(text)?],
         None => SIZES.to_vec(),
     };
     let methods = arguments.method.map_or_else(|| vec![Method::Ray, Method::Depth], |method| vec![method]);
-    let threads = threads.map_or_else(|| vec![1, 2], |threads| vec![threads]);
+    let threads = how.thread_counts();
     let mut lines = Vec::new();
     for &(rows, columns) in &sizes {
         for &method in &methods {
             let scan = Scan::new(method, rows, columns)?;
             for &threads in &threads {
-                let ms = scan_ms(&scene, &scan, arguments.material, threads, quick);
+                let ms = scan_ms(&scene, &scan, arguments.material, threads, how.quick);
                 lines.push(line(&scene, &scan, (rows, columns), (method, arguments.material), (threads, ms)));
             }
         }
@@ -212,7 +213,7 @@ fn mean_range_m(scene: &Scene, scan: &Scan) -> f64 {
     sum / (scene.poses.len() * scan.len()) as f64
 }
 
-fn load(path: &str) -> Result<Scene, String> {
+fn load(path: &str, render: Render) -> Result<Scene, String> {
     let described = path.ends_with(".json");
     let beside = Path::new(path).with_file_name("maze.json");
     let description = match described {
@@ -225,7 +226,7 @@ fn load(path: &str) -> Result<Scene, String> {
         _ => format!("scene: {{mesh: {{file: {path:?}}}}}"),
     };
     let text = format!("{{world: {{ground: {described}, obstacles: {{{obstacles}}}}}, robots: []}}");
-    let sim = Simulation::from_text(&text, &Setup::default()).map_err(|error| error.to_string())?;
+    let sim = Simulation::from_text(&text, &Setup { render, ..Setup::default() }).map_err(|error| error.to_string())?;
     let environment: Environment = sim.scenario().model.environment.clone();
     let world = Snapshot::of(Arc::new(environment), Vec::new(), &[]);
     let (poses, max_m) = description.as_ref().and_then(views).unwrap_or_else(|| (around(&world), 40.0));

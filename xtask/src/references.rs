@@ -3,6 +3,7 @@
 //! makes, such as images, with the programs people use for that. Without Python or a network the check is passed over,
 //! loudly.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,33 +11,41 @@ use std::process::Command;
 const SCRIPTS: &[(&str, &str)] = &[
     ("crates/muster-core/tests/data", "geodesy.py"),
     ("crates/muster-core/tests/data", "kinematics.py"),
-    ("crates/muster/tests/vision", "vision.py"),
 ];
+
+/// The script that reads images, with a folder like those.
+const VISION: (&str, &str) = ("crates/muster/tests/vision", "vision.py");
 
 /// Runs every script with `--check` in an environment of its own.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    for (folder, script) in SCRIPTS {
-        let folder = root.join(folder);
-        let python = match environment(root, &folder.join("requirements.txt")) {
-            Ok(python) => python,
-            Err(reason) => {
-                eprintln!("== references: {script} NOT checked: {reason}");
-                continue;
-            }
-        };
-        let muster = muster(root)?;
-        let status = Command::new(python).arg(folder.join(script)).arg("--check").env("MUSTER", muster).status();
-        if !status.map_err(|error| format!("cannot run {script}: {error}"))?.success() {
-            return Err(format!("{script}: a committed table, or what muster makes, is not as it should be"));
-        }
+    for script in SCRIPTS {
+        check_one(root, script, &[])?;
     }
-    Ok(())
+    run(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "muster"]).current_dir(root))?;
+    vision(root, "cpu")
 }
 
-/// The program itself, built.
-fn muster(root: &Path) -> Result<PathBuf, String> {
-    run(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "muster"]).current_dir(root))?;
-    Ok(target(root).join("debug").join(format!("muster{}", std::env::consts::EXE_SUFFIX)))
+/// Reads images that one engine made, with the program as it was built last.
+pub(crate) fn vision(root: &Path, engine: &str) -> Result<(), String> {
+    let muster = target(root).join("debug").join(format!("muster{}", std::env::consts::EXE_SUFFIX));
+    check_one(root, &VISION, &[("MUSTER", muster.as_os_str()), ("MUSTER_RENDER", OsStr::new(engine))])
+}
+
+fn check_one(root: &Path, (folder, script): &(&str, &str), variables: &[(&str, &OsStr)]) -> Result<(), String> {
+    let folder = root.join(folder);
+    let python = match environment(root, &folder.join("requirements.txt")) {
+        Ok(python) => python,
+        Err(reason) => {
+            eprintln!("== references: {script} NOT checked: {reason}");
+            return Ok(());
+        }
+    };
+    let mut command = Command::new(python);
+    command.arg(folder.join(script)).arg("--check").envs(variables.iter().copied());
+    if !command.status().map_err(|error| format!("cannot run {script}: {error}"))?.success() {
+        return Err(format!("{script}: a committed table, or what muster makes, is not as it should be"));
+    }
+    Ok(())
 }
 
 /// The folder of build results.
@@ -57,7 +66,8 @@ fn environment(root: &Path, requirements: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+/// Runs a command; an error is the last line it said.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {
         return Ok(());

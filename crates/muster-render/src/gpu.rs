@@ -6,7 +6,8 @@
 //! of a triangle. Different from there:
 //!
 //! - shadows of the sun come from maps, whose texels are about as large as pixels; lamps light through things
-//! - lenses with distortion look up a pinhole of 1.5 times as many pixels; lenses wider than 160° are left to the processor
+//! - lenses with distortion look up a pinhole with pixels at least as fine as their rays; lenses wider than 160° are left to
+//!   the processor
 //! - round things that stand still are drawn with all their triangles
 //! - bits depend on the card and its driver: [`Renderer::is_deterministic`] says so
 //!

@@ -7,8 +7,11 @@ use muster_core::render::{Shot, View};
 
 /// Rays further from the axis than this are not seen through a pinhole: 1/x of their unit vectors.
 const STRETCH_MAX: f64 = 6.0;
-/// How many pixels there are to a ray of a lens with distortion, along each side.
+/// How many pixels there are to a ray of a lens with distortion, along each side, if there is one ray to a pixel; more rays
+/// to a pixel are fine enough.
 const FINER: f64 = 1.5;
+/// More pixels than this are not drawn for one.
+const PIXELS_MAX: f64 = 8e6;
 
 /// A view of a card: a point at (x, y, z) before it is seen at `offset - scale y / x` across, from -1 on the left to 1, and
 /// `offset + scale z / x` up.
@@ -68,7 +71,9 @@ impl Pinhole {
         let places = || rays.iter().map(|ray| DVec2::new(-ray.y, ray.z) / ray.x);
         let (low, high) = (places().fold(DVec2::INFINITY, DVec2::min), places().fold(DVec2::NEG_INFINITY, DVec2::max));
         // a margin of two pixels on each side
-        let pitch = shot.lens.ray_rad / FINER;
+        let finer = if spec.samples > 1 { 1.0 } else { FINER };
+        let area = (high - low).element_product();
+        let pitch = (shot.lens.ray_rad / finer).max((area / PIXELS_MAX).sqrt());
         let size = ((high - low) / pitch).ceil() + 4.0;
         let scale = 2.0 / (size * pitch);
         let offset = -0.5 * (low + high) * scale;

@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Folders with a `requirements.txt`, and the scripts there that take `--check`.
-const SCRIPTS: &[(&str, &str)] = &[
-    ("crates/muster-core/tests/data", "geodesy.py"),
-    ("crates/muster-core/tests/data", "kinematics.py"),
-];
+const SCRIPTS: &[(&str, &str)] =
+    &[("crates/muster-core/tests/data", "geodesy.py"), ("crates/muster-core/tests/data", "kinematics.py")];
 
 /// The script that reads images, with a folder like those.
 const VISION: (&str, &str) = ("crates/muster/tests/vision", "vision.py");

@@ -177,7 +177,7 @@ fn psnr_db(a: &Film, b: &Film) -> f64 {
     };
     let (a, b) = (bytes(a), bytes(b));
     let mean = a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>() / a.len() as f64;
-    10.0 * (255.0 * 255.0 / mean.max(1e-9)).log10()
+    10.0 * math::ln(255.0 * 255.0 / mean.max(1e-9)) / math::ln(10.0)
 }
 
 fn same_film(gpu: &Gpu, world: &Snapshot, shot: &Shot<'_>, least_db: f64, most_other: f64) {
@@ -186,11 +186,16 @@ fn same_film(gpu: &Gpu, world: &Snapshot, shot: &Shot<'_>, least_db: f64, most_o
     let other = card.hits.iter().zip(&cpu.hits).filter(|(a, b)| a.thing != b.thing).count() as f64 / rays as f64;
     let near = |(a, b): &(&Hit, &Hit)| {
         let off_m = (a.distance_m - b.distance_m).abs();
-        a.thing == b.thing && (a.thing == Thing::Nothing || (off_m < 2e-3 * b.distance_m && a.normal.dot(b.normal) > 0.99))
+        a.thing == b.thing
+            && (a.thing == Thing::Nothing || (off_m < 2e-3 * b.distance_m && a.normal.dot(b.normal) > 0.99))
     };
     let near = card.hits.iter().zip(&cpu.hits).filter(near).count() as f64 / rays as f64;
     let db = psnr_db(&card, &cpu);
-    eprintln!("{db:.1} dB, {:.2} % of rays meet another thing, {:.2} % the same within 0.2 %", 100.0 * other, 100.0 * near);
+    eprintln!(
+        "{db:.1} dB, {:.2} % of rays meet another thing, {:.2} % the same within 0.2 %",
+        100.0 * other,
+        100.0 * near
+    );
     assert!(db >= least_db, "{db:.1} dB instead of {least_db}");
     assert!(other < most_other && near > 0.97, "{other} and {near}");
 }

@@ -246,7 +246,9 @@ impl Bench {
         let towards_sun = world.environment.daylight.towards_sun;
         let shades: Vec<Vec<Run>> = beams
             .iter()
-            .map(|beam| self.find(&sight, None, |(at_m, radius_m)| beam.meets(towards_sun, (at_m - sight.eye_m, radius_m))))
+            .map(|beam| {
+                self.find(&sight, None, |(at_m, radius_m)| beam.meets(towards_sun, (at_m - sight.eye_m, radius_m)))
+            })
             .collect();
         send(card, &mut self.placements, &self.words);
         self.lay(&sight);
@@ -335,11 +337,7 @@ impl Bench {
 }
 
 /// Corners that can be drawn at once: of pieces next to each other, and of one texture if that matters.
-fn strips(
-    soup: &Soup,
-    pieces: Range<usize>,
-    textured: bool,
-) -> impl Iterator<Item = (usize, Range<u32>, &Arc<Cloth>)> {
+fn strips(soup: &Soup, pieces: Range<usize>, textured: bool) -> impl Iterator<Item = (usize, Range<u32>, &Arc<Cloth>)> {
     let pieces = &soup.pieces[pieces];
     let joined = pieces.chunk_by(move |a, b| a.block == b.block && (!textured || Arc::ptr_eq(&a.cloth, &b.cloth)));
     joined.map(|some| {
@@ -383,10 +381,10 @@ fn thing(world: &Snapshot, id: u32) -> Thing {
     match (id as usize).checked_sub(1) {
         None => Thing::Nothing,
         Some(number) if number < obstacles => Thing::Obstacle(number as u32),
-        Some(number) => world.bodies.get(number - obstacles).map_or(Thing::Nothing, |body| Thing::Part {
-            robot: body.robot,
-            part: body.part,
-        }),
+        Some(number) => world
+            .bodies
+            .get(number - obstacles)
+            .map_or(Thing::Nothing, |body| Thing::Part { robot: body.robot, part: body.part }),
     }
 }
 

@@ -3,8 +3,8 @@
 use super::format::{self, CORNER, GROUND, LOOKS, PLACEMENT};
 use std::num::NonZeroU64;
 use wgpu::{
-    AdapterInfo, BindGroupLayout, ColorTargetState, ColorWrites, CompareFunction, DepthStencilState, Device, DeviceType,
-    PrimitiveTopology, Queue, RenderPipeline, ShaderModule, ShaderStages, TextureFormat,
+    AdapterInfo, BindGroupLayout, ColorTargetState, ColorWrites, CompareFunction, DepthStencilState, Device,
+    DeviceType, PrimitiveTopology, Queue, RenderPipeline, ShaderModule, ShaderStages, TextureFormat,
 };
 
 /// Why there is no graphics card to draw with, in words.
@@ -218,14 +218,8 @@ impl Pipelines {
         let nearer = CompareFunction::Greater;
         let seen = [format::DEPTH, format::IDS];
         let colours = [format::LIGHT, format::SURFACE, format::IDS];
-        let geometry = Plan {
-            groups: &[&view],
-            vertex: "place",
-            buffers: &solid,
-            fragment: "geometry",
-            targets: &seen,
-            nearer,
-        };
+        let geometry =
+            Plan { groups: &[&view], vertex: "place", buffers: &solid, fragment: "geometry", targets: &seen, nearer };
         let ground = Plan { vertex: "place_ground", buffers: &[GROUND], fragment: "ground_geometry", ..geometry };
         let both = |plan: &Plan<'_>| {
             [&seen[..1], &seen[..]].map(|targets| maker.pipeline(&Plan { targets, buffers: plan.buffers, ..*plan }))

@@ -2,7 +2,9 @@
 
 use super::card::Card;
 use super::format;
-use wgpu::{Buffer, BufferUsages, CommandEncoder, Extent3d, RenderPass, Texture, TextureFormat, TextureUsages, TextureView};
+use wgpu::{
+    Buffer, BufferUsages, CommandEncoder, Extent3d, RenderPass, Texture, TextureFormat, TextureUsages, TextureView,
+};
 
 /// Rows of a buffer begin at multiples of this.
 const ROW_BYTES: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
@@ -72,7 +74,8 @@ impl Easel {
 
     /// Begins to draw on clean sheets.
     pub(crate) fn begin<'a>(&self, encoder: &'a mut CommandEncoder) -> RenderPass<'a> {
-        let clear = wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store };
+        let clear =
+            wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store };
         let views = self.sheets.iter().map(|sheet| &sheet.view);
         let attached = views.map(|view| wgpu::RenderPassColorAttachment {
             view,

@@ -242,9 +242,8 @@ impl Stock {
             });
             // a little inside of the triangle it is clear on which side of an edge a corner is meant to be
             let middle = (a + b + c) / 3.0;
-            let looks = |corner: DVec3| {
-                math::rotate(pose.orientation, solid.normal_at(corner.lerp(middle, 1e-3), number))
-            };
+            let looks =
+                |corner: DVec3| math::rotate(pose.orientation, solid.normal_at(corner.lerp(middle, 1e-3), number));
             let placed = corners_m.map(place);
             // how often a texture repeats before a triangle does not matter, and small numbers are finer
             let whole = dressed.uv[0].map(f64::floor);
@@ -281,9 +280,8 @@ impl Stock {
 /// True of parts that look alike. Triangles and texels are not compared: whoever shares them shares them by reference.
 fn alike(a: &Part, b: &Part) -> bool {
     let texture = |part: &Part| part.skin.texture.as_ref().map(|texture| Arc::as_ptr(texture).addr());
-    let skins = texture(a) == texture(b)
-        && a.skin.colour == b.skin.colour
-        && a.skin.texture_size_m == b.skin.texture_size_m;
+    let skins =
+        texture(a) == texture(b) && a.skin.colour == b.skin.colour && a.skin.texture_size_m == b.skin.texture_size_m;
     skins && crate::scene::same(a.solid.shape(), b.solid.shape())
 }
 

@@ -7,6 +7,7 @@
 //! - `cargo xtask picture`: the picture in the README, from a run of the demo
 //! - `cargo xtask textures`: the textures of the library and the models of the examples
 
+mod graphics;
 mod models;
 mod picture;
 mod pictures;
@@ -57,10 +58,11 @@ fn test() -> Result<(), String> {
         ("format", &["fmt", "--all", "--check"], &[]),
         ("lints", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"], &[]),
         ("docs", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")]),
-        ("tests", &["test", "--workspace"], &[]),
+        ("tests", &["test", "--workspace", "--features", "muster/gpu"], &[]),
     ];
     report(tidy::check(&root()))?;
     references::check(&root())?;
+    graphics::prepare();
     for (name, arguments, variables) in steps {
         let start = Instant::now();
         eprintln!("== {name}: cargo {}", arguments.join(" "));
@@ -72,5 +74,5 @@ fn test() -> Result<(), String> {
         }
         eprintln!("== {name}: {:.0} s", start.elapsed().as_secs_f64());
     }
-    Ok(())
+    graphics::check(&root())
 }

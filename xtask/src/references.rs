@@ -16,30 +16,40 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("crates/muster/tests/morse", "morse.py"),
 ];
 
+/// The script that reads images, among those.
+const VISION: (&str, &str) = ("crates/muster/tests/vision", "vision.py");
+
 /// Runs every script with `--check` in an environment of its own.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    for (folder, script) in SCRIPTS {
-        let folder = root.join(folder);
-        let python = match environment(root, &folder.join("requirements.txt")) {
-            Ok(python) => python,
-            Err(reason) => {
-                eprintln!("== references: {script} NOT checked: {reason}");
-                continue;
-            }
-        };
-        let muster = muster(root)?;
-        let status = Command::new(python).arg(folder.join(script)).arg("--check").env("MUSTER", muster).status();
-        if !status.map_err(|error| format!("cannot run {script}: {error}"))?.success() {
-            return Err(format!("{script}: a committed table, or what muster makes, is not as it should be"));
-        }
+    // with the features of the tests, so that it is built once
+    run(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "muster", "--features", "gpu"]).current_dir(root))?;
+    for script in SCRIPTS {
+        check_one(root, script, "cpu")?;
     }
     Ok(())
 }
 
-/// The program itself, built.
-fn muster(root: &Path) -> Result<PathBuf, String> {
-    run(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "muster"]).current_dir(root))?;
-    Ok(target(root).join("debug").join(format!("muster{}", std::env::consts::EXE_SUFFIX)))
+/// Reads images that one engine made.
+pub(crate) fn vision(root: &Path, engine: &str) -> Result<(), String> {
+    check_one(root, &VISION, engine)
+}
+
+fn check_one(root: &Path, (folder, script): &(&str, &str), engine: &str) -> Result<(), String> {
+    let folder = root.join(folder);
+    let python = match environment(root, &folder.join("requirements.txt")) {
+        Ok(python) => python,
+        Err(reason) => {
+            eprintln!("== references: {script} NOT checked: {reason}");
+            return Ok(());
+        }
+    };
+    let mut command = Command::new(python);
+    let muster = target(root).join("debug").join(format!("muster{}", std::env::consts::EXE_SUFFIX));
+    command.arg(folder.join(script)).arg("--check").env("MUSTER", muster).env("MUSTER_RENDER", engine);
+    if !command.status().map_err(|error| format!("cannot run {script}: {error}"))?.success() {
+        return Err(format!("{script}: a committed table, or what muster makes, is not as it should be"));
+    }
+    Ok(())
 }
 
 /// The folder of build results.
@@ -60,7 +70,8 @@ fn environment(root: &Path, requirements: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+/// Runs a command; an error is the last line it said.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {
         return Ok(());

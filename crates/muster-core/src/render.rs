@@ -86,6 +86,12 @@ pub trait Renderer: Send + Sync {
         true
     }
 
+    /// False if the bits of its pictures depend on the machine: whatever is made of them is outside of the promise of equal
+    /// hashes.
+    fn is_deterministic(&self) -> bool {
+        true
+    }
+
     /// What its pictures can have beside depth. What else is asked for stays empty.
     fn offers(&self) -> Wanted;
 

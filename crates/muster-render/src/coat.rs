@@ -195,6 +195,60 @@ impl Chart {
     }
 }
 
+/// A triangle of a solid with all that its looks need.
+#[cfg(feature = "gpu")]
+pub(crate) struct Dressed<'a> {
+    pub(crate) colour: [f32; 3],
+    pub(crate) texture: Option<&'a Arc<Mips>>,
+    /// Where on the texture its corners lie: to the right and up.
+    pub(crate) uv: [[f64; 2]; 3],
+    /// Textures a metre.
+    pub(crate) per_m: f32,
+}
+
+#[cfg(feature = "gpu")]
+impl Finish {
+    /// What a triangle of the solid looks like, by its number, corners and outward normal.
+    pub(crate) fn dressed(&self, number: u32, corners_m: [DVec3; 3], normal: DVec3) -> Dressed<'_> {
+        let painted = self.painted.as_deref();
+        let skin = painted.map(|painted| painted.skin_of.get(number as usize).copied().unwrap_or(0));
+        let coat = painted.zip(skin).and_then(|(painted, skin)| painted.coats.get(usize::from(skin)));
+        let coat = coat.unwrap_or(&self.own);
+        let chart = painted.and_then(|painted| painted.charts.get(number as usize)).filter(|_| coat.texture.is_some());
+        let (uv, per_m) = match chart {
+            Some(chart) => (corners_m.map(|corner| [0, 1].map(|axis| chart.place(axis, corner))), chart.per_m),
+            None => (corners_m.map(|corner| coat.place(self.lie, corner, normal)), coat.per_m as f32),
+        };
+        let [red, green, blue, ..] = coat.colour;
+        Dressed { colour: [red, green, blue], texture: coat.texture.as_ref(), uv, per_m }
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Chart {
+    /// Where on the texture a point lies along an axis of it.
+    fn place(&self, axis: usize, at_m: DVec3) -> f64 {
+        let along = self.along[axis].map(f64::from);
+        DVec3::from(along).dot(at_m) + f64::from(self.offset[axis])
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Coat {
+    /// Where on the texture a point of a surface with this normal lies: to the right and up.
+    fn place(&self, lie: Lie, at_m: DVec3, normal: DVec3) -> [f64; 2] {
+        let [x, y, z] = at_m.to_array();
+        let away = normal.abs();
+        let (right, up) = match lie {
+            Lie::Around if away.x >= away.y && away.x >= away.z => (if normal.x > 0.0 { y } else { -y }, z),
+            Lie::Around if away.y >= away.z => (if normal.y > 0.0 { -x } else { x }, z),
+            Lie::Around if normal.z < 0.0 => (-x, y),
+            _ => (x, y),
+        };
+        [0.5 + right * self.per_m, 0.5 + up * self.per_m]
+    }
+}
+
 /// Obstacles and where they stand.
 pub(crate) struct Standing {
     pub(crate) finish: Finish,

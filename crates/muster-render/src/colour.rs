@@ -19,9 +19,9 @@ const LIFT_SHARE: f64 = 1e-5;
 /// What is further does not throw shadows, m.
 const SHADOW_MAX_M: f64 = 1e5;
 /// Illuminance of a surface that faces the sun of a clear day, lx: the light of lamps is relative to it.
-const SUN_LX: f64 = 1e5;
+pub(crate) const SUN_LX: f64 = 1e5;
 /// Lamps that add less than this share of the ambient light are passed over.
-const LAMP_SHARE: f64 = 2e-3;
+pub(crate) const LAMP_SHARE: f64 = 2e-3;
 /// Surfaces are seen no flatter than this, so that textures do not vanish.
 const COS_MIN: f32 = 0.05;
 

@@ -76,7 +76,7 @@ impl Library {
 }
 
 /// True of shapes that are drawn alike. Triangles are not compared: whoever shares them shares them by reference.
-fn same(a: &Shape, b: &Shape) -> bool {
+pub(crate) fn same(a: &Shape, b: &Shape) -> bool {
     match (a, b) {
         (Shape::Mesh(a), Shape::Mesh(b)) => Arc::ptr_eq(a, b),
         (Shape::Heightfield(a), Shape::Heightfield(b)) => Arc::ptr_eq(a, b),

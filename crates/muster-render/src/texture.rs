@@ -137,6 +137,17 @@ fn between(place: f32, count: u32) -> (u32, u32, f32) {
     (first, second, shifted - first as f32)
 }
 
+#[cfg(feature = "gpu")]
+impl Mips {
+    /// The levels from fine to coarse: columns, rows, and texels in sRGB.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = (usize, usize, Vec<[u8; 4]>)> {
+        self.levels.iter().map(|level| {
+            let texels = &self.texels[level.first..level.first + level.columns * level.rows];
+            (level.columns, level.rows, texels.to_vec())
+        })
+    }
+}
+
 /// Which texels one of a smaller level covers along one side.
 fn span(at: usize, count: usize, of: usize) -> std::ops::Range<usize> {
     at * of / count..(at + 1) * of / count

@@ -6,7 +6,8 @@
 
 use crate::choose::Pins;
 use crate::plugins::Plugin;
-use crate::simulation::{LoadError, Render, Setup, Simulation};
+use crate::render::Render;
+use crate::simulation::{LoadError, Setup, Simulation};
 use muster_core::command::{Action, Command};
 use muster_core::model::Placement;
 use muster_core::node::{Node, Value};

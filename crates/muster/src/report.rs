@@ -6,6 +6,7 @@ use crate::links::LinkReport;
 use crate::pace::Late;
 use crate::plugins::Plugin;
 use crate::record::RecordOutcome;
+use crate::render::Drawing;
 use muster_core::component::Sense;
 use muster_core::time::SimTime;
 use muster_core::world::{PHASES, Realm, Window};
@@ -178,6 +179,10 @@ pub struct Report {
     pub choices: Vec<Choice>,
     /// The plug-ins it used.
     pub plugins: Vec<Plugin>,
+    /// Who made pictures.
+    pub drawing: Drawing,
+    /// Sensors that the promise of equal hashes does not cover, as `robot.sensor`.
+    pub unpromised: Vec<String>,
     /// What links carried.
     pub links: Vec<LinkReport>,
     /// What was recorded.
@@ -299,6 +304,7 @@ impl Report {
             "plugins": self.plugins.iter().map(plugin_json).collect::<Vec<Value>>(),
             "choices": self.choices.iter().map(Choice::json).collect::<Vec<Value>>(),
             "recording": self.recording.as_ref().map(recording_json),
+            "render": self.drawing.json(&self.unpromised),
             "links": self.links.iter().map(|link| link.json(self.wall_time_s)).collect::<Vec<Value>>(),
             "notes": self.notes,
             "refused_commands": self.refusals,

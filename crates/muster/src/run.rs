@@ -525,6 +525,8 @@ impl Runner {
             event_counts: account.event_counts,
             events: account.events,
             choices: sim.choices().to_vec(),
+            drawing: sim.drawing().clone(),
+            unpromised: sim.drawing().unpromised(here),
             links: sim.link_reports(),
             notes: self.notes.clone(),
             plugins: sim.plugins(),

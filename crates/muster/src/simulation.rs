@@ -5,6 +5,7 @@ use crate::library;
 use crate::links::{LinkReport, Switchboard};
 use crate::plugins::{self, Engines, Extensions, Plugin};
 use crate::record::{Script, manifest};
+use crate::render::{Drawing, Render};
 use crate::sink::{Messenger, Sink};
 use muster_core::command::{Action, Command, Recipe};
 use muster_core::exec::{Background, Clock, Executor, Inline, Serial};
@@ -12,9 +13,7 @@ use muster_core::expression::Expression;
 use muster_core::look::LookJob;
 use muster_core::model::{Cohort, Model};
 use muster_core::node::{Node, Problem, Value};
-use muster_core::render::{Null, Renderer};
 use muster_core::service::{self, Answer, Datum, Outcome};
-use muster_core::simd::Simd;
 use muster_core::state::State;
 use muster_core::time::SimTime;
 use muster_core::world::{Machine, Options, Window, World};
@@ -24,7 +23,6 @@ use muster_links::protocol::{PortBase, Unopened};
 use muster_links::record::command::Deed;
 use muster_links::record::manifest::Manifest;
 use muster_links::record::recorder::Recorder;
-use muster_render::Cpu;
 use muster_scenario::build::{self, Override, Scenario};
 use muster_scenario::files::{Contents, Files, Paint};
 use muster_scenario::links;
@@ -60,38 +58,6 @@ pub struct Setup {
     pub held: Option<Contents>,
     /// What was chosen before for sensors that leave the choice to the machine.
     pub pins: Pins,
-}
-
-/// Engines that make pictures. Robots move the same way whichever it is, unless what drives them reads images.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Render {
-    /// None: cameras give no images in colour.
-    Null,
-    /// The processor.
-    #[default]
-    Cpu,
-}
-
-impl Render {
-    /// The names of all, in the order of the variants.
-    pub const NAMES: [&'static str; 2] = ["null", "cpu"];
-
-    /// The engine of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Null, Self::Cpu].into_iter().zip(Self::NAMES).find(|(_, own)| *own == name).map(|(engine, _)| engine)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    fn engine(self, simd: Simd) -> Arc<dyn Renderer> {
-        match self {
-            Self::Null => Arc::new(Null),
-            Self::Cpu => Arc::new(Cpu::new(simd)),
-        }
-    }
 }
 
 /// Why a simulation could not be made: problems with file and line.
@@ -153,6 +119,7 @@ pub struct Simulation {
     asynchronous: Async,
     warnings: Vec<String>,
     choices: Vec<Choice>,
+    drawing: Drawing,
     /// How it was loaded, if files were kept.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) recorder: Option<Recorder>,
@@ -212,8 +179,10 @@ impl Simulation {
         let extensions = Extensions::start(&scenario.extensions)?;
         // if something fails from here on, components end before what they may use
         let mut scenario = scenario;
+        let undrawn = |error| LoadError::said(format!("error: {error}"));
+        let engine = setup.render.open(options.simd).map_err(undrawn)?;
         if let Some(model) = Arc::get_mut(&mut scenario.model) {
-            model.environment.renderer = setup.render.engine(options.simd);
+            model.environment.renderer = engine.renderer;
             model.environment.offers = extensions.offers();
             model.environment.call_limit = scenario.run.plugin_limit_ms.map(|ms| Duration::from_secs_f64(ms * 1e-3));
         }
@@ -260,6 +229,7 @@ impl Simulation {
             troubles: Vec::new(),
             engines,
             extensions,
+            drawing: engine.drawing,
         };
         simulation.messenger.note_start(&simulation.world);
         Ok(simulation)
@@ -569,6 +539,11 @@ impl Simulation {
     /// The scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// Who makes pictures.
+    pub fn drawing(&self) -> &Drawing {
+        &self.drawing
     }
 
     /// What was left to the machine to choose, and what it chose.

@@ -559,7 +559,20 @@ fn any_engine_of_pictures_gives_the_same_run() {
         report(&path)["state_hash"].clone()
     };
     assert_eq!(hash("null"), hash("cpu"));
-    assert!(check(&["run", EXAMPLE, "--render", "laser"], 2).contains("expected one of null, cpu"));
+    assert_eq!(hash("auto"), hash("cpu"));
+    assert!(check(&["run", EXAMPLE, "--render", "laser"], 2).contains("expected one of null, cpu, gpu, auto"));
+}
+
+#[test]
+#[cfg(not(feature = "gpu"))]
+fn a_program_built_without_graphics_cards_says_so() {
+    const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/cameras.yaml");
+    assert!(check(&["run", EXAMPLE, "--render", "gpu"], 3).contains("built without graphics cards"));
+    let path = file("without-card.json", "");
+    check(&["run", EXAMPLE, "--for", "0.1s", "-q", "--render", "auto", "--report", &path], 0);
+    let told = &report(&path)["render"];
+    assert_eq!(told["engine"], "cpu");
+    assert!(told["why"].as_str().unwrap().contains("--features gpu"), "{told}");
 }
 
 /// A wall with its face at 5 m and a camera that measures depth.

@@ -33,6 +33,9 @@ pub(crate) struct BenchArguments {
     /// Measure less, for a quick look
     #[arg(long)]
     quick: bool,
+    /// range, cameras-100: who makes pictures: cpu, gpu or auto
+    #[arg(long, value_parser = crate::cli::render, default_value = "cpu")]
+    render: muster::Render,
     #[command(flatten)]
     range: range::RangeArguments,
 }
@@ -44,6 +47,8 @@ pub(crate) struct How {
     pub(crate) threads: Option<usize>,
     /// Measure less.
     pub(crate) quick: bool,
+    /// Who makes pictures.
+    pub(crate) render: muster::Render,
 }
 
 impl How {
@@ -94,11 +99,11 @@ pub(crate) fn bench(arguments: &BenchArguments) -> u8 {
         eprintln!("error: found {:?} threads, expected 1 to 1024", arguments.threads);
         return USAGE;
     }
-    let how = How { threads: arguments.threads, quick: arguments.quick };
+    let how = How { threads: arguments.threads, quick: arguments.quick, render: arguments.render };
     let wanted = |case: &&Case| arguments.name.as_deref().map_or(case.timed, |name| name == case.name);
     for case in CASES.iter().filter(wanted) {
         let lines = match case.name {
-            RANGE => range::range(&arguments.range, arguments.threads, arguments.quick),
+            RANGE => range::range(&arguments.range, &how),
             _ => (case.measure)(&how),
         };
         match lines {

@@ -1,10 +1,11 @@
 //! `muster bench range`: scans of any scene, by rays or by depth buffers, in the form in which peers are measured: poses in
 //! turn, directions prepared beforehand, distance, normal and object of every ray stored.
 
+use super::How;
 use super::measure::{Line, median};
 use crate::cli::micros;
 use glam::{DQuat, DVec3};
-use muster::{Setup, Simulation};
+use muster::{Render, Setup, Simulation};
 use muster_core::component::Pose;
 use muster_core::math;
 use muster_core::model::Environment;
@@ -72,8 +73,8 @@ struct Scene {
 }
 
 /// Scans a scene in every size, by every method and with every count of threads that is asked for.
-pub(crate) fn range(arguments: &RangeArguments, threads: Option<usize>, quick: bool) -> Result<Vec<Line>, String> {
-    let scene = load(arguments.scene.as_deref().unwrap_or(MAZE))?;
+pub(crate) fn range(arguments: &RangeArguments, how: &How) -> Result<Vec<Line>, String> {
+    let scene = load(arguments.scene.as_deref().unwrap_or(MAZE), how.render)?;
     let sizes = match &arguments.pattern {
         Some(text) => vec![size(text)?],
         None => SIZES.to_vec(),
@@ -83,16 +84,16 @@ pub(crate) fn range(arguments: &RangeArguments, threads: Option<usize>, quick: b
     for &(rows, columns) in &sizes {
         for &method in &methods {
             let scan = Scan::new(method, rows, columns)?;
-            let ms = |threads: usize| scan_ms(&scene, &scan, arguments.material, threads, quick);
+            let ms = |threads: usize| scan_ms(&scene, &scan, arguments.material, threads, how.quick);
             let line = |(threads, ms): (usize, f64)| {
                 line(&scene, &scan, (rows, columns), (method, arguments.material), (threads, ms))
             };
-            if let Some(threads) = threads {
+            if let Some(threads) = how.threads {
                 lines.push(line((threads, ms(threads))));
                 continue;
             }
             let (one, two) = (ms(1), ms(2));
-            let beside = two_processes_per_s(arguments, (rows, columns), method, quick)?;
+            let beside = two_processes_per_s(arguments, (rows, columns), method, how.quick)?;
             let (gain, beside_gain) = (2.0 * one / two, beside * one * 1e-3 / (rows * columns) as f64);
             let share = gain / beside_gain;
             lines.push(line((1, one)));
@@ -264,9 +265,9 @@ fn mean_range_m(scene: &Scene, scan: &Scan) -> f64 {
     sum / (scene.poses.len() * scan.len()) as f64
 }
 
-fn load(path: &str) -> Result<Scene, String> {
+fn load(path: &str, render: Render) -> Result<Scene, String> {
     if path.ends_with(".yaml") {
-        return load_world(path);
+        return load_world(path, render);
     }
     let described = path.ends_with(".json");
     let beside = Path::new(path).with_file_name("maze.json");
@@ -280,7 +281,7 @@ fn load(path: &str) -> Result<Scene, String> {
         _ => format!("scene: {{mesh: {{file: {path:?}}}}}"),
     };
     let text = format!("{{world: {{ground: {described}, obstacles: {{{obstacles}}}}}, robots: []}}");
-    let sim = Simulation::from_text(&text, &Setup::default()).map_err(|error| error.to_string())?;
+    let sim = Simulation::from_text(&text, &Setup { render, ..Setup::default() }).map_err(|error| error.to_string())?;
     let environment: Environment = sim.scenario().model.environment.clone();
     let world = Snapshot::of(Arc::new(environment), Vec::new(), &[]);
     let (poses, max_m) = description.as_ref().and_then(views).unwrap_or_else(|| (around(&world), 40.0));
@@ -288,9 +289,9 @@ fn load(path: &str) -> Result<Scene, String> {
 }
 
 /// A world of the library or a file, seen from places half a metre off whole numbers: in the maze, middles of cells.
-fn load_world(path: &str) -> Result<Scene, String> {
+fn load_world(path: &str, render: Render) -> Result<Scene, String> {
     let text = format!("{{world: {{include: {path:?}}}, robots: []}}");
-    let sim = Simulation::from_text(&text, &Setup::default()).map_err(|error| error.to_string())?;
+    let sim = Simulation::from_text(&text, &Setup { render, ..Setup::default() }).map_err(|error| error.to_string())?;
     let world = Snapshot::of(Arc::new(sim.scenario().model.environment.clone()), Vec::new(), &[]);
     let pose = |at: u32| {
         let place = |step: u32| 4.0 * f64::from(step) - 5.5;

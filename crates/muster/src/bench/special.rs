@@ -300,7 +300,7 @@ pub(super) fn cameras(how: &How) -> Lines {
     let cases =
         [("asynchronous", Async::Both, true), ("synchronous", Async::None, true), ("unseen", Async::Both, false)];
     for (variant, asynchronous, seen) in cases {
-        let setup = Setup { asynchronous: Some(asynchronous), threads, ..Setup::default() };
+        let setup = Setup { asynchronous: Some(asynchronous), threads, render: how.render, ..Setup::default() };
         let mut sim = Simulation::from_text(CAMERAS, &setup).map_err(|error| error.to_string())?;
         let names: Vec<String> = sim.world().robots().map(|robot| robot.name.clone()).collect();
         if seen && !names.iter().all(|name| sim.world_mut().listen(name, "camera")) {

@@ -5,7 +5,7 @@
 mod plot;
 
 use super::{FAILED, LookArguments, OK, USAGE, unloaded};
-use muster::Simulation;
+use muster::{Setup, Simulation};
 use muster_core::lanes::Quantity;
 use muster_core::node::nearest;
 use muster_core::render::lens::Lens;
@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 /// Draws what was asked for and returns the exit code.
 pub(crate) fn look(arguments: &LookArguments) -> u8 {
-    let mut sim = match Simulation::load(&arguments.scenario.to_string_lossy(), &arguments.over.setup()) {
+    let setup = Setup { render: arguments.render, ..arguments.over.setup() };
+    let mut sim = match Simulation::load(&arguments.scenario.to_string_lossy(), &setup) {
         Ok(sim) => sim,
         Err(error) => return unloaded(&error),
     };

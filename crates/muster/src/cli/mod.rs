@@ -15,6 +15,7 @@ mod replay;
 mod run;
 mod seeds;
 
+pub(crate) use options::render;
 pub(crate) use progress::micros;
 
 use clap::{Args, Parser, Subcommand};
@@ -192,6 +193,9 @@ struct LookArguments {
     /// Where the picture goes (PNG); further images of the sensor get their names after a dash
     #[arg(short, long, value_name = "FILE", default_value = "look.png")]
     out: PathBuf,
+    /// Who makes pictures: cpu, gpu (a graphics card), or auto (gpu if there is one, else cpu)
+    #[arg(long, value_parser = options::render, default_value = "cpu")]
+    render: muster::Render,
     #[command(flatten)]
     over: options::Overrides,
 }

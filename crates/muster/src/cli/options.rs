@@ -89,7 +89,8 @@ pub(crate) struct RunFlags {
     /// several seeds share a world without meeting, which is faster and changes no result
     #[arg(long, value_parser = seeds)]
     pub(crate) seeds: Option<Seeds>,
-    /// Who makes pictures for cameras: null (nobody) or cpu; robots move the same way
+    /// Who makes pictures for cameras and range sensors by depth: null (nobody), cpu, gpu (a graphics card), or auto (gpu
+    /// if there is one, else cpu)
     #[arg(long, value_parser = render, default_value = "cpu")]
     pub(crate) render: Render,
     /// Which ports links take: `auto` for any that are free, or the first of a row; else those of the scenario
@@ -176,7 +177,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|error| format!("found {text:?}: {error}"))
 }
 
-fn render(text: &str) -> Result<Render, String> {
+/// Reads the name of an engine that makes pictures.
+pub(crate) fn render(text: &str) -> Result<Render, String> {
     Render::named(text).ok_or_else(|| format!("found {text:?}, expected one of {}", Render::NAMES.join(", ")))
 }
 

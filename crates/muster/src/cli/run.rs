@@ -79,6 +79,9 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     }
     sim.warnings().iter().for_each(|warning| eprintln!("{warning}"));
     sim.choices().iter().for_each(|choice| eprintln!("{choice}"));
+    if sim.drawing().adapter.is_some() || sim.drawing().why.is_some() {
+        eprintln!("{}", sim.drawing());
+    }
     if !flags.quiet && !sim.scenario().about.is_empty() {
         eprintln!("{}", sim.scenario().about.trim());
     }
@@ -91,6 +94,10 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     let mut people = People::new(flags.quiet);
     let (report, ended) = run_simulation(&mut sim, &options, &stop, &mut people);
     people.clear();
+    if let [first, ..] = report.unpromised.as_slice() {
+        let count = report.unpromised.len();
+        eprintln!("the hash holds for this card only: {count} sensors see through it, such as {first}");
+    }
     if ended == Ended::Faulty {
         eprintln!("error: stopped at {:.3} s: a component failed (run.on_fault: stop)", report.sim_time_s);
     }

@@ -1,6 +1,7 @@
 """What OpenCV makes of muster's cameras: the algorithms that read real images must be able to read these.
 
-Usage: vision.py --check, with the program in MUSTER. `cargo xtask test` calls it with the requirements beside it.
+Usage: vision.py --check, with the program in MUSTER and who makes the pictures in MUSTER_RENDER. `cargo xtask test` calls it
+with the requirements beside it, for each engine there is.
 Scenes are written to a temporary folder and photographed with `muster look`.
 """
 
@@ -16,6 +17,7 @@ import cv2
 import numpy as np
 
 MUSTER = os.environ.get("MUSTER", "muster")
+RENDER = os.environ.get("MUSTER_RENDER", "cpu")
 HOME = Path(tempfile.mkdtemp(prefix="muster-vision-"))
 
 
@@ -23,7 +25,8 @@ def look(scene, name="image", sensor="eye.camera"):
     """Photographs a scene; returns the path of the image without its ending."""
     scenario, out = HOME / f"{name}.yaml", HOME / f"{name}.png"
     scenario.write_text(scene)
-    ran = subprocess.run([MUSTER, "look", scenario, "--sensor", sensor, "--out", out], capture_output=True, text=True)
+    command = [MUSTER, "look", scenario, "--sensor", sensor, "--out", out, "--render", RENDER]
+    ran = subprocess.run(command, capture_output=True, text=True)
     if ran.returncode != 0:
         sys.exit(f"muster look {scenario}: {ran.stderr}")
     return HOME / name

@@ -64,10 +64,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> u8 {
     };
     let mut sim = match record::load_recorded(&recording, &setup) {
         Ok(sim) => sim,
-        Err(error) => {
-            eprintln!("{error}");
-            return unloaded(&error);
-        }
+        Err(error) => return unloaded(&error),
     };
     if recording.manifest.version != env!("CARGO_PKG_VERSION") {
         let version = &recording.manifest.version;

@@ -176,6 +176,10 @@ class AbstractComponent(object):
     def select(self):
         pass
 
+    @staticmethod
+    def close_context(level=1):
+        name_by_variables(sys._getframe(level))
+
     def __getattr__(self, name):
         # methods that only touch Blender's scene
         if name in QUIET_METHODS:

@@ -176,6 +176,10 @@ class AbstractComponent(object):
     def select(self):
         pass
 
+    @staticmethod
+    def close_context(level=1):
+        name_by_variables(sys._getframe(level))
+
     def __getattr__(self, name):
         # methods that only touch Blender's scene
         if name in QUIET_METHODS:
@@ -312,7 +316,7 @@ def robot_class(name, text, rest_m, about=""):
 
 
 ATRV = robot_class("ATRV", differential(0.19, 0.65, {"box_size_m": [1.05, 0.8, 0.65]}), 0.10)
-Morsy = robot_class("Morsy", differential(0.05, 0.2, {"box_size_m": [0.25, 0.22, 0.2]}), 0.1)
+Morsy = robot_class("Morsy", differential(0.05, 0.2, {"box_size_m": [0.25, 0.22, 0.2]}), 0.0)
 Pioneer3DX = robot_class("Pioneer3DX", differential(0.0975, 0.33, {"box_size_m": [0.455, 0.381, 0.237]}), 0.16)
 PatrolBot = robot_class("PatrolBot", differential(0.0955, 0.35, {"box_size_m": [0.59, 0.48, 0.38]}), 0.19)
 SegwayRMP400 = robot_class("SegwayRMP400", differential(0.27, 0.6, {"box_size_m": [1.12, 0.76, 0.56]}), 0.27)

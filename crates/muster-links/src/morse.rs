@@ -196,8 +196,9 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Link>, Unopened> {
 fn host_of(host: &str) -> Result<IpAddr, Unopened> {
     match host {
         "localhost" => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-        host => host.parse().map_err(|_: std::net::AddrParseError| {
-            Unopened::link(format!("host {host:?}"), "an address, such as 127.0.0.1 or 0.0.0.0")
+        host => host.parse().map_err(|error: std::net::AddrParseError| {
+            let expected = "an address, such as 127.0.0.1 or 0.0.0.0";
+            Unopened::link(format!("host {host:?} ({error})"), expected)
         }),
     }
 }

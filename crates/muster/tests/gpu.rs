@@ -51,8 +51,9 @@ fn library(world: &str) -> String {
         "world: {{include: worlds/{world}.yaml}}
 robots:
   - {{name: eye, motion: {{kind: fixture}}, at: {{xyz_m: [0, 0, 3]}}, sensors: {{camera: {{kind: camera}}}}}}
-  - {{name: rover, kind: differential, count: 2, at: {{xyz_m: [1, 0.5, 0]}}}}
-  - {{name: drone, kind: quadrotor, at: {{xyz_m: [0.5, -1, 1.5]}}}}
+  - {{name: rover, kind: differential, at: {{xyz_m: [1.5, 0.5, 0]}}}}
+  - {{name: mate, kind: differential, at: {{xyz_m: [0.5, 1.5, 0], yaw_deg: 40}}}}
+  - {{name: drone, kind: quadrotor, at: {{xyz_m: [0.5, -1, 2.5]}}}}
 "
     )
 }
@@ -147,7 +148,7 @@ fn depth_is_that_of_the_processor_within_the_stated_error() {
         let mut found = Found::default();
         frozen(&library(world), |world| {
             for turn in 0..6 {
-                let pose = pose(0.2, 0.1, height_m, 4.0, 60.0 * f64::from(turn) + 7.0);
+                let pose = pose(0.4, 0.6, height_m, 4.0, 60.0 * f64::from(turn) + 7.0);
                 let view = View {
                     pose,
                     columns: 200,
@@ -207,7 +208,7 @@ fn images_are_those_of_the_processor() {
         ("rescue", -2.0, -22.0, 2.2, 6.0, 85.0),
         ("rescue", -17.0, -24.0, 12.0, 24.0, 52.0),
         ("indoor_room", -3.4, -2.4, 1.5, 6.0, 35.0),
-        ("maze", 0.2, 0.1, 1.5, 20.0, 30.0),
+        ("maze", 0.4, 0.6, 1.5, 20.0, 30.0),
         ("outdoor", 0.0, 0.0, 60.0, 15.0, 30.0),
     ] {
         let lens = Lens::new(LensSpec::pinhole(320, 240, 0.64)).unwrap();
@@ -250,6 +251,7 @@ world: {include: worlds/maze.yaml}
 robots:
   - name: rover
     kind: differential
+    at: {xyz_m: [0.5, 0.5, 0]}
     sensors:
       scan: {kind: range, method: depth, rate_hz: 10}
       rays: {kind: range, method: ray, rate_hz: 10}

@@ -116,7 +116,7 @@ spec! {
         range_max_m: f64 = 30.0, in 0.001..=1e6;
         /// Ranges are multiples of this; 0 for any.
         resolution_m: f64 = 0.0, in 0.0..=1000;
-        /// How first hits are found.
+        /// How first hits are found; `depth` by the engine that `--render` names.
         method: Method = Method::Ray;
         /// Details of the depth method.
         depth: Depth = Depth { correction: Correction::Interpolate, supersample: 1, passes: 0, things: true };

@@ -229,6 +229,7 @@ fn images_are_those_of_the_processor() {
                 near_m: 0.05,
                 far_m: 2000.0,
                 without: Some(0),
+                hits: true,
             };
             same_film(gpu, world, &shot, 30.0, 0.01);
         });
@@ -249,7 +250,7 @@ fn lenses_beside_the_middle_with_samples_and_with_distortion_see_the_same() {
         let lens = Lens::new(spec).unwrap();
         frozen(&library("rescue"), |world| {
             let pose = pose(-2.0, -22.0, 2.2, 6.0, 85.0);
-            let shot = Shot { pose, lens: &lens, near_m: 0.05, far_m: 2000.0, without: Some(0) };
+            let shot = Shot { pose, lens: &lens, near_m: 0.05, far_m: 2000.0, without: Some(0), hits: true };
             same_film(gpu, world, &shot, least_db, most_other);
         });
     }

@@ -144,8 +144,8 @@ proptest! {
 
     #[test]
     fn no_bytes_do_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = parse(&bytes);
-        let _ = Request::parse(&bytes);
+        _ = parse(&bytes);
+        _ = Request::parse(&bytes);
     }
 
     #[test]

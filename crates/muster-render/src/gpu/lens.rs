@@ -116,7 +116,7 @@ mod tests {
     use muster_core::render::lens::{Lens, LensSpec};
 
     fn shot(lens: &Lens) -> Shot<'_> {
-        Shot { pose: Pose::IDENTITY, lens, near_m: 0.05, far_m: 100.0, without: None }
+        Shot { pose: Pose::IDENTITY, lens, near_m: 0.05, far_m: 100.0, without: None, hits: true }
     }
 
     #[test]

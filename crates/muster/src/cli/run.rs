@@ -3,6 +3,7 @@
 use super::options::RunFlags;
 use super::progress::{People, summary};
 use super::{FAILED, INTERRUPTED, LATE, OK, TIMEOUT, USAGE, seeds, unloaded};
+use muster::report::Report;
 use muster::run::{Ended, RunOptions, run as run_simulation};
 use muster::{LoadError, Setup, Simulation, library};
 use muster_core::time::SimTime;
@@ -77,23 +78,42 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
         eprintln!("{error}");
         return FAILED;
     }
-    sim.warnings().iter().for_each(|warning| eprintln!("{warning}"));
-    sim.choices().iter().for_each(|choice| eprintln!("{choice}"));
-    if sim.drawing().adapter.is_some() || sim.drawing().why.is_some() {
-        eprintln!("{}", sim.drawing());
-    }
-    if !flags.quiet && !sim.scenario().about.is_empty() {
-        eprintln!("{}", sim.scenario().about.trim());
-    }
-    if !flags.quiet {
-        tell_addresses(&sim.addresses());
-    }
+    introduce(&sim, flags.quiet);
     if let Source::Text(_) = source {
         say!("[SCENE INITIALIZED]");
     }
     let mut people = People::new(flags.quiet);
     let (report, ended) = run_simulation(&mut sim, &options, &stop, &mut people);
     people.clear();
+    tell_end(&report, ended);
+    if !flags.quiet {
+        summary(&report);
+    }
+    if let Some(path) = &flags.report
+        && !write_report(path, &report.json())
+    {
+        return FAILED;
+    }
+    exit_code(ended, report.failed())
+}
+
+/// What people should know before a run.
+fn introduce(sim: &Simulation, quiet: bool) {
+    sim.warnings().iter().for_each(|warning| eprintln!("{warning}"));
+    sim.choices().iter().for_each(|choice| eprintln!("{choice}"));
+    if sim.drawing().adapter.is_some() || sim.drawing().why.is_some() {
+        eprintln!("{}", sim.drawing());
+    }
+    if !quiet && !sim.scenario().about.is_empty() {
+        eprintln!("{}", sim.scenario().about.trim());
+    }
+    if !quiet {
+        tell_addresses(&sim.addresses());
+    }
+}
+
+/// What people should know after it.
+fn tell_end(report: &Report, ended: Ended) {
     if let [first, ..] = report.unpromised.as_slice() {
         let count = report.unpromised.len();
         eprintln!("the hash holds for this card only: {count} sensors see through it, such as {first}");
@@ -104,15 +124,6 @@ pub(crate) fn run(source: Source, flags: &RunFlags) -> u8 {
     if ended == Ended::Late {
         eprintln!("error: stopped at {:.3} s: a deadline was missed (--require-rt)", report.sim_time_s);
     }
-    if !flags.quiet {
-        summary(&report);
-    }
-    if let Some(path) = &flags.report
-        && !write_report(path, &report.json())
-    {
-        return FAILED;
-    }
-    exit_code(ended, report.failed())
 }
 
 /// Tells where links can be reached; of many only how many.

@@ -141,9 +141,14 @@ fn between(place: f32, count: u32) -> (u32, u32, f32) {
 impl Mips {
     /// The levels from fine to coarse: columns, rows, and texels in sRGB.
     pub(crate) fn levels(&self) -> impl Iterator<Item = (usize, usize, Vec<[u8; 4]>)> {
-        self.levels.iter().map(|level| {
-            let texels = &self.texels[level.first..level.first + level.columns * level.rows];
-            (level.columns, level.rows, texels.to_vec())
+        let encoder = Encoder::new();
+        self.levels.iter().map(move |level| {
+            let texels = level.first..level.first + level.columns * level.rows;
+            let bytes = match level.columns * level.rows > LIGHT_MAX {
+                true => self.texels[texels].to_vec(),
+                false => self.lights[texels].iter().map(|light| light.map(|light| encoder.byte(light))).collect(),
+            };
+            (level.columns, level.rows, bytes)
         })
     }
 }

@@ -410,7 +410,8 @@ fn list_shows_every_component_with_its_properties() {
         + registry.drivers.len()
         + registry.sensors.len()
         + registry.modifiers.len()
-        + registry.winds.len();
+        + registry.winds.len()
+        + registry.actuators.len();
     assert_eq!(items.len(), kinds);
     for item in items {
         assert!(

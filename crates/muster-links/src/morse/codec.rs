@@ -402,9 +402,11 @@ impl Reader<'_> {
             return Ok(char::REPLACEMENT_CHARACTER);
         }
         let low = self.unit()?;
-        let joined = 0x1_0000 + ((high - 0xd800) << 10) + low.wrapping_sub(0xdc00);
-        let fits = (0xdc00..0xe000).contains(&low);
-        Ok(char::from_u32(joined).filter(|_| fits).unwrap_or(char::REPLACEMENT_CHARACTER))
+        if !(0xdc00..0xe000).contains(&low) {
+            return Ok(char::REPLACEMENT_CHARACTER);
+        }
+        let joined = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+        Ok(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
     fn unit(&mut self) -> Result<u32, String> {

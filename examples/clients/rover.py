@@ -59,6 +59,8 @@ def main(port=4000):
     motion.write(v=0.5, w=0.0)
     services.ask("time", "sleep", 2.0)
     motion.write(v=0.0, w=0.0)
+    # streams and services are different connections: the goal must not overtake the stop, which would preempt it
+    services.ask("time", "sleep", 0.2)
 
     # to a goal, and tell how near the nearest thing was on the way
     goal = services.send("rover.way", "goto", start["x"] + 5.0, start["y"], 0.0, 0.3, 1.0)

@@ -1,11 +1,11 @@
 //! The link `socket`: MORSE's raw sockets, as pymorse, ArduPilot's MORSE backend and MORSE's own test scripts speak them, and
 //! one more port for large fleets.
 //!
-//! - **Service port**: requests and answers by lines, see [`codec`]; what can be asked is in [`services`].
+//! - **Service port**: requests and answers by lines, see [`codec`]; what can be asked is in `services`.
 //! - **Stream ports**: one for each channel. A sensor's sends its samples as JSON lines to all who are connected, see [`data`];
 //!   an actuator's takes JSON lines, of which the last before a window counts.
-//! - **Fleet port**: all channels on one connection, by name, see [`sessions`].
-//! - **Lock-step port**: while somebody is connected, each of his messages lets one step of simulated time pass, see [`sync`].
+//! - **Fleet port**: all channels on one connection, by name, see `sessions`.
+//! - **Lock-step port**: while somebody is connected, each of his messages lets one step of simulated time pass, see `sync`.
 //!
 //! Formats follow MORSE 1.4 (G. Echeverria et al., *Modular Open Robots Simulation Engine: MORSE*, ICRA 2011, section III-B,
 //! and the clients named above). Unlike the original, requests and messages may come in pieces, and several at once.

@@ -2,7 +2,7 @@
 //!
 //! The choice is made by what a sample holds (names of fields, rays, a lens), not by the kind of sensor, so it serves
 //! sensors of plug-ins as well. Fields that modifiers renamed or turned into axes with z down fit no common message; such
-//! sensors, and those for which ROS has no message, get one of their own with their fields by name ([`other`]): nothing is
+//! sensors, and those for which ROS has no message, get one of their own with their fields by name (`other`): nothing is
 //! untold.
 //!
 //! | a sample holds | message | topic below `/robot` |

@@ -89,7 +89,7 @@ fn check(what: &str, sim: &mut Simulation, door: Option<&Door>, asynchronous: bo
     walk(sim, 0.6);
     // buffers grow to the most they ever hold, rarely and ever more rarely; anything that recurs is caught
     let (mut quiet, mut total) = (0, 0);
-    for _ in 0..12 {
+    for _ in 0..40 {
         let before = allocations();
         walk(sim, 0.3);
         let during = allocations() - before;
